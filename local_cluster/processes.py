@@ -1,0 +1,152 @@
+"""Starts, recognises and ends the processes of one cluster.
+
+The processes outlive the command that starts them, so everything needed to find them again stands in files:
+`NAME.json`, the arguments, written before the start, and `NAME.pid`, written by the new process itself before it
+becomes the program. There is thus no moment at which killing us leaves a process without a record.
+A process is ours if it runs with exactly the recorded arguments; they name files of this cluster, so a stranger that
+got the same number later is never taken for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import StartError, StopError
+
+LOG_LINES = 15
+SECONDS_TO_TERMINATE = 20.0
+SECONDS_TO_KILL = 5.0
+
+# Standard input is the cluster's lock. It is given up only when the shell becomes the program, at which moment the
+# record is complete: a `down` that gets the lock sees every process.
+RECORD_AND_BECOME = 'printf %s "$$" > "$0" && exec "$@" < /dev/null'
+
+
+@dataclass(frozen=True)
+class Component:
+    """A server of the cluster: the program it is, and its command line."""
+
+    name: str
+    program: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Processes:
+    """The processes whose records lie in one folder."""
+
+    records: Path
+    logs: Path
+
+    def start(self, component: Component, program: Path, lock: int) -> None:
+        """Starts it detached from us, its output going to its log, and returns once its record is complete.
+
+        `lock` is the descriptor of the cluster's lock, which must be held.
+        """
+        self._pid_file(component.name).unlink(missing_ok=True)
+        self._arguments_file(component.name).write_text(json.dumps(component.arguments))
+        child = os.posix_spawn(
+            "/bin/sh",
+            ["sh", "-c", RECORD_AND_BECOME, str(self._pid_file(component.name)), str(program), *component.arguments],
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, lock, 0),
+                (os.POSIX_SPAWN_OPEN, 1, self.log(component.name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+            # Out of reach of the terminal's Ctrl-C, and without the signals that Python ignores.
+            setsid=True,
+            setsigdef=[signal.SIGINT, signal.SIGPIPE],
+        )
+        while self._recorded(component.name) != child:
+            if _has_ended(child):
+                raise self.failure(component.name, "ended at once")
+            time.sleep(0.002)
+
+    def running(self, name: str) -> int | None:
+        """The process id if the component runs."""
+        pid = self._recorded(name)
+        if pid is None or _has_ended(pid):
+            return None
+        try:
+            arguments: list[str] = json.loads(self._arguments_file(name).read_text())
+        except (OSError, ValueError):
+            return None
+        return pid if _runs_with(pid, arguments) else None
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raises if one of them does not run."""
+        for name in names:
+            if self.running(name) is None:
+                raise self.failure(name, "has ended")
+
+    def failure(self, name: str, what: str) -> StartError:
+        """An error that shows the end of the component's log."""
+        try:
+            lines = self.log(name).read_text(errors="replace").splitlines()[-LOG_LINES:]
+        except OSError:
+            lines = []
+        return StartError("\n".join([f"{name} {what}; the end of {self.log(name)}:", *(lines or ["(it is empty)"])]))
+
+    def stop(self, names: Sequence[str]) -> list[str]:
+        """Ends them together; returns the names of those that ran."""
+        running = {name: pid for name in names if (pid := self.running(name)) is not None}
+        for number, patience in ((signal.SIGTERM, SECONDS_TO_TERMINATE), (signal.SIGKILL, SECONDS_TO_KILL)):
+            for name, pid in running.items():
+                if self.running(name) == pid:
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, number)
+            deadline = time.monotonic() + patience
+            while time.monotonic() < deadline and any(map(self.running, running)):
+                time.sleep(0.02)
+        for name, pid in running.items():
+            if self.running(name) is not None:
+                raise StopError(f"{name} (process {pid}) does not end, not even by SIGKILL")
+        for name in names:
+            self._pid_file(name).unlink(missing_ok=True)
+        return list(running)
+
+    def log(self, name: str) -> Path:
+        return self.logs / f"{name}.log"
+
+    def _recorded(self, name: str) -> int | None:
+        try:
+            return int(self._pid_file(name).read_text())
+        except (OSError, ValueError):
+            return None
+
+    def _pid_file(self, name: str) -> Path:
+        return self.records / f"{name}.pid"
+
+    def _arguments_file(self, name: str) -> Path:
+        return self.records / f"{name}.json"
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether it is a child of ours that has ended; takes its exit status, so that no zombie stays."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return False
+
+
+def _runs_with(pid: int, arguments: list[str]) -> bool:
+    """Compares the end of the command line: a program that is a script has its interpreter in front."""
+    if Path("/proc/self/cmdline").exists():
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            return False
+        return command.split(b"\0")[:-1][-len(arguments) :] == [os.fsencode(argument) for argument in arguments]
+    listing = subprocess.run(
+        ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return listing.stdout.rstrip("\n").endswith(" " + " ".join(arguments))

@@ -1,0 +1,434 @@
+"""Requests to one API server: raw JSON over one keep-alive pool, retried by class, with errors that say what happened.
+
+A ``Client`` may be used by many threads. Which failures are worth another try was observed on a real server
+(Kubernetes 1.37) and agrees with client-go: whatever the server rejected before doing anything, and everything else
+that can be repeated without harm; never a manifest that is wrong, which some servers answer with 500.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import re
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from ..model.errors import ClusterError, CredentialError, UnreachableError
+from ..model.names import FIELD_MANAGER
+from ..model.objects import Manifest
+from .access import Credential
+from .api_error import REFUSED_RIGHT, ApiError, Cause, FieldConflict
+
+try:
+    import urllib3
+    import urllib3.exceptions
+    from kubernetes import client as kubernetes_client
+except ImportError:  # pragma: no cover  (the module's edge reports it)
+    pass
+
+__all__ = [
+    "APPLY_PATCH",
+    "JSON_PATCH",
+    "MERGE_PATCH",
+    "METADATA_LIST",
+    "METADATA_ONE",
+    "ApiError",
+    "Cause",
+    "Client",
+    "FieldConflict",
+    "Response",
+]
+
+CONNECT_TIMEOUT = 5.0
+READ_TIMEOUT = 65.0
+"""Seconds. The server itself gives up after 60, and says then what it waited for."""
+
+RETRY_WINDOW = 30.0
+"""Seconds from the first try of a request after which it is not repeated."""
+
+FIRST_CONTACT_WINDOW = 4.0
+"""The same before anything was ever answered: that is a wrong address more often than a restarting server."""
+
+FEW_TRIES = 6
+"""Tries, about 6 s, for what rarely mends itself: an admission webhook or an aggregated API that is down."""
+
+METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+METADATA_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+APPLY_PATCH = "application/apply-patch+yaml"
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+
+# What YAML's reader refuses or takes for a line break inside a quoted text although JSON allows it as it is.
+_NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An answer below 400. ``body`` is what JSON says, or the text of an answer that is no JSON.
+
+    :ivar warnings: what the server warns about (``Warning: 299`` headers), without code and agent.
+    """
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+    warnings: list[str]
+
+
+class Client:
+    """One login, and maybe one account that it acts as, on one API server.
+
+    :param impersonate: the user to act as on every request, such as ``system:serviceaccount:ns:name``; no groups are
+        sent, so that the server fills in the account's own (sending some would replace those).
+    :param workers: threads that use it at the same time; so many connections are kept open.
+    :param files: folder with mode 0700 in which the client certificate may be written, mode 0600; without it one is
+        made in the temp folder when needed.
+    :param on_unauthorized: gives a fresh login when the server no longer accepts this one; called once per login.
+    :param retry_window: seconds, see ``RETRY_WINDOW``.
+    """
+
+    def __init__(
+        self,
+        credential: Credential,
+        *,
+        impersonate: str = "",
+        workers: int = 8,
+        files: Path | None = None,
+        on_unauthorized: Callable[[], Credential] | None = None,
+        retry_window: float = RETRY_WINDOW,
+    ) -> None:
+        self.impersonate = impersonate
+        self.workers = workers
+        self.retry_window = retry_window
+        self._files = files
+        self._on_unauthorized = on_unauthorized
+        self._lock = threading.Lock()
+        self._answered = False
+        self._connect(credential)
+
+    @property
+    def host(self) -> str:
+        """Address of the API server, such as ``https://10.0.0.1:6443``."""
+        return self._credential.host
+
+    def _connect(self, credential: Credential) -> None:
+        configuration = kubernetes_client.Configuration(host=credential.host)
+        configuration.connection_pool_maxsize = self.workers
+        configuration.proxy, configuration.no_proxy = credential.proxy, credential.no_proxy
+        configuration.verify_ssl = credential.verify
+        configuration.tls_server_name = credential.tls_server_name
+        configuration.ca_cert_data = credential.ca
+        if credential.client_certificate:
+            configuration.cert_file = configuration.key_file = str(self._write_certificate(credential))
+        if not credential.verify:
+            # The user asked for it; a warning per request would tell nothing new.
+            urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+        try:
+            pool = kubernetes_client.ApiClient(configuration).rest_client.pool_manager
+        except ImportError as error:
+            raise ClusterError("a SOCKS proxy needs the Python library PySocks", hint="pip install PySocks") from error
+        except (ValueError, urllib3.exceptions.HTTPError) as error:
+            raise ClusterError(f"{credential.host} can't be used: {error}") from error
+        headers = {"User-Agent": FIELD_MANAGER, "Accept-Encoding": "gzip"}
+        if authorization := credential.token or credential.basic:
+            headers["Authorization"] = authorization
+        if self.impersonate:
+            headers["Impersonate-User"] = self.impersonate
+        self._credential, self._pool, self._headers = credential, pool, headers
+
+    def _write_certificate(self, credential: Credential) -> Path:
+        """Certificate and key in one file: Python's TLS reads them from nowhere else, at every new connection."""
+        if self._files is None:
+            self._files = Path(tempfile.mkdtemp(prefix="rendimiento-"))
+        content = f"{credential.client_certificate}\n{credential.client_key}\n".encode()
+        path = self._files / f"client-{hashlib.sha256(content).hexdigest()[:16]}.pem"
+        if not path.exists():
+            descriptor, name = tempfile.mkstemp(dir=self._files)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+            Path(name).replace(path)
+        return path
+
+    def get(self, path: str, *, query: dict[str, Any] | None = None, accept: str = "application/json") -> Response:
+        return self.request("GET", path, query=query, accept=accept)
+
+    def post(self, path: str, body: Any, *, query: dict[str, Any] | None = None) -> Response:
+        return self.request("POST", path, query=query, body=body)
+
+    def put(self, path: str, body: Any, *, query: dict[str, Any] | None = None) -> Response:
+        return self.request("PUT", path, query=query, body=body)
+
+    def patch(self, path: str, body: Any, *, content_type: str, query: dict[str, Any] | None = None) -> Response:
+        return self.request("PATCH", path, query=query, body=body, content_type=content_type)
+
+    def delete(self, path: str, body: Any = None, *, query: dict[str, Any] | None = None) -> Response:
+        """``body`` is a ``DeleteOptions``. Give a propagation policy: without one a Job leaves its pods behind."""
+        return self.request("DELETE", path, query=query, body=body)
+
+    def apply(
+        self,
+        path: str,
+        manifest: Manifest,
+        *,
+        dry_run: bool = False,
+        force: bool = False,
+        manager: str = FIELD_MANAGER,
+        field_validation: str = "Strict",
+        accept: str = "application/json",
+    ) -> Response:
+        """Server-side apply of ``manifest`` to the object at ``path``; status 201 says that it was created."""
+        query = {"fieldManager": manager, "fieldValidation": field_validation}
+        if force:
+            query["force"] = "true"
+        if dry_run:
+            query["dryRun"] = "All"
+        body = _json_as_yaml(manifest)
+        return self.request("PATCH", path, query=query, body=body, content_type=APPLY_PATCH, accept=accept)
+
+    def list_all(
+        self, path: str, label_selector: str = "", metadata_only: bool = False, limit: int = 500
+    ) -> tuple[list[Manifest], str]:
+        """All objects of a collection, page by page, and the resourceVersion that they were read at.
+
+        The items of most kinds carry neither apiVersion nor kind. A list that became too old between two pages (410)
+        is read again from its start, once, and then in one piece.
+        """
+        accept = METADATA_LIST if metadata_only else "application/json"
+        query: dict[str, Any] = {"labelSelector": label_selector} if label_selector else {}
+        for page_size in (limit, limit, 0):
+            items: list[Manifest] = []
+            token = ""
+            try:
+                while True:
+                    page = {**query, "limit": page_size} if page_size else dict(query)
+                    if token:
+                        page["continue"] = token
+                    body = self.get(path, query=page, accept=accept).body
+                    items += body.get("items") or []
+                    token = body["metadata"].get("continue") or ""
+                    if not token:
+                        return items, body["metadata"].get("resourceVersion") or ""
+            except ApiError as error:
+                if error.status != 410:
+                    raise
+        raise ClusterError(f"{path} can't be listed: the server calls every list too old")
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: dict[str, Any] | None = None,
+        body: Any = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        timeout: float = READ_TIMEOUT,
+        retry: bool = True,
+    ) -> Response:
+        """One request, repeated as described at the top of this file.
+
+        :param path: absolute, such as ``/api/v1/namespaces``; bytes as ``body`` are sent as they are, else JSON.
+        :param timeout: seconds that the server may take for its answer.
+        :raises ApiError: it refused (status 400 and above).
+        :raises CredentialError: it does not accept the login (401), not even a fresh one.
+        :raises ClusterError: the login may not act as the wanted account.
+        :raises UnreachableError: no answer; for a create also when it may have been carried out.
+        """
+        url = f"{path}?{urlencode(query)}" if query else path
+        data = body if isinstance(body, bytes) or body is None else _json(body)
+        headers = {"Accept": accept} if data is None else {"Accept": accept, "Content-Type": content_type}
+        repeatable = method != "POST" or "dryRun" in (query or {})
+        start = time.monotonic()
+        tries = 0
+        while True:
+            tries += 1
+            problem: ApiError | _NoAnswerError
+            try:
+                return self._send(method, url, data, headers, timeout)
+            except ApiError as error:
+                problem = error
+                again = error.retryable and (repeatable or error.nothing_done)
+                again = again and (tries < FEW_TRIES or not error.seldom_mends)
+            except _NoAnswerError as error:
+                problem = error
+                again = error.may_pass and (repeatable or error.not_sent)
+            wait = max(0.2 * 2 ** min(tries - 1, 4), problem.retry_after or 0.0) * random.uniform(0.9, 1.3)
+            window = self.retry_window if self._answered else min(FIRST_CONTACT_WINDOW, self.retry_window)
+            if retry and again and time.monotonic() - start + wait <= window and (self._answered or tries < 3):
+                time.sleep(wait)
+                continue
+            if isinstance(problem, ApiError):
+                raise problem
+            raise self._unreachable(problem, method, repeatable)
+
+    def _send(self, method: str, url: str, data: bytes | None, headers: dict[str, str], timeout: float) -> Response:
+        """One try, and a second one with a fresh login when the server does not accept the one we have."""
+        for attempt in (1, 2):
+            credential, pool, login = self._credential, self._pool, self._headers
+            limits = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=timeout)
+            try:
+                raw = pool.request(
+                    method,
+                    credential.host + url,
+                    body=data,
+                    headers={**login, **headers},
+                    retries=False,
+                    timeout=limits,
+                )
+            except urllib3.exceptions.HTTPError as error:
+                raise _NoAnswerError(error) from error
+            self._answered = True
+            if raw.status < 400:
+                return _response(raw)
+            if raw.status == 401 and attempt == 1 and self._log_in_again(credential):
+                continue
+            raise self._refusal(_api_error(raw, method, url), credential)
+        raise AssertionError("the second try returns or raises")
+
+    def _refusal(self, error: ApiError, credential: Credential) -> ClusterError:
+        """The error, or what it means for the whole login if it does."""
+        if error.status == 401:
+            whose = f" of {credential.source}" if credential.source else ""
+            return CredentialError(
+                f"the API server {credential.host} does not accept the credentials{whose}",
+                hint="log in again or renew the token",
+            )
+        if error.status == 403 and self.impersonate and "cannot impersonate" in error.text:
+            right = REFUSED_RIGHT.search(error.text)
+            return ClusterError(
+                f'user "{right["user"] if right else credential.source}" may not act as {self.impersonate}',
+                hint="grant it the verb impersonate on that service account, as rendimiento.addons.bootstrap does,"
+                " or leave addon_impersonate empty",
+            )
+        return error
+
+    def _log_in_again(self, refused: Credential) -> bool:
+        """Replaces a refused login; of many threads that are refused at the same time, one does it."""
+        if self._on_unauthorized is None:
+            return False
+        with self._lock:
+            if self._credential is refused:
+                self._connect(self._on_unauthorized())
+        return True
+
+    def _unreachable(self, problem: _NoAnswerError, method: str, repeatable: bool) -> UnreachableError:
+        reason = f"{self.host} can't be reached: {problem.reason}"
+        if not repeatable and not problem.not_sent:
+            return UnreachableError(
+                f"{reason} while {method} was under way, so it may or may not have been done",
+                hint="run again, what was done is found then",
+            )
+        hint = problem.hint or "check addon_kubeconfig / K8S_AUTH_KUBECONFIG and that the API server is up"
+        return UnreachableError(reason, hint=hint)
+
+
+class _NoAnswerError(Exception):
+    """A request that got no answer, from the exception that urllib3 raised.
+
+    :ivar not_sent: no connection came about, so that the server can't have done anything.
+    :ivar may_pass: worth another try; a certificate that is not trusted stays so.
+    """
+
+    retry_after: float | None = None
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.hint = ""
+        self.may_pass = True
+        through = ""
+        if isinstance(error, urllib3.exceptions.ProxyError):
+            through = "through the proxy: "
+            error = error.original_error
+            self.hint = "check the proxy (proxy-url of the kubeconfig, HTTPS_PROXY, NO_PROXY)"
+        exceptions = urllib3.exceptions
+        no_connection = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError, exceptions.LocationValueError)
+        self.not_sent = isinstance(error, no_connection) or bool(through)
+        match error:
+            case exceptions.NameResolutionError():
+                reason = "its name can't be resolved"
+            case exceptions.NewConnectionError():
+                reason = _system_reason(error)
+            case exceptions.ConnectTimeoutError():
+                reason = f"no connection within {CONNECT_TIMEOUT:.0f} s"
+            case exceptions.ReadTimeoutError():
+                reason = "no answer in time"
+            case exceptions.SSLError():
+                self.not_sent = True
+                reason = self._tls(error)
+            case exceptions.LocationValueError():
+                self.may_pass = False
+                reason = "that is no address"
+            case _:
+                reason = _system_reason(error)
+        self.reason = through + reason
+
+    def _tls(self, error: Exception) -> str:
+        text = str(error)
+        if untrusted := re.search(r"certificate verify failed: ([^(]*?)\.? *\(", text):
+            self.may_pass = False
+            self.hint = "check certificate-authority-data of the kubeconfig, or ca_cert"
+            return f"its certificate is not trusted ({untrusted[1]})"
+        if "WRONG_VERSION_NUMBER" in text:
+            self.may_pass = False
+            return "it does not speak TLS, so the address should begin with http://"
+        return "the TLS handshake failed"
+
+
+def _system_reason(error: BaseException | None) -> str:
+    """What the operating system said, however deep it is wrapped."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        if isinstance(error, OSError) and not isinstance(error, socket.gaierror) and error.strerror:
+            return error.strerror.lower()
+        nested = [one for one in error.args if isinstance(one, BaseException)]
+        error = error.__cause__ or (nested[0] if nested else None) or error.__context__
+    return "the connection broke off"
+
+
+def _response(raw: urllib3.BaseHTTPResponse) -> Response:
+    headers = raw.headers
+    warnings = [_warning(text) for text in headers.getlist("Warning")]
+    return Response(raw.status, _content(raw), headers, warnings)
+
+
+def _content(raw: urllib3.BaseHTTPResponse) -> Any:
+    data = raw.data
+    if raw.headers.get("Content-Type", "").startswith("application/json"):
+        try:
+            return json.loads(data)
+        except ValueError:
+            pass
+    return data.decode("utf-8", "replace")
+
+
+def _api_error(raw: urllib3.BaseHTTPResponse, method: str, url: str) -> ApiError:
+    wait = raw.headers.get("Retry-After", "")
+    retry_after = float(wait) if wait.isdecimal() else None
+    return ApiError(raw.status, _content(raw), method=method, path=url, retry_after=retry_after)
+
+
+def _warning(text: str) -> str:
+    """``299 - "text"`` to ``text`` (RFC 7234, section 5.5)."""
+    quoted = re.match(r'\d{3} \S+ "(.*)"$', text, re.DOTALL)
+    return re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else text
+
+
+def _json(body: Any) -> bytes:
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _json_as_yaml(body: Any) -> bytes:
+    """JSON that means the same to a YAML reader, which is what reads an apply; it refuses lone surrogates."""
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
+    return _NOT_YAML.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()

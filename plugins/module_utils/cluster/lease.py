@@ -1,0 +1,256 @@
+"""The lock of an add-on: a Lease, so that two runs never converge one add-on at the same time.
+
+Whether a holder is still alive is judged by seeing its Lease change, on this machine's own monotonic clock: clocks of
+different machines are never compared (the server neither sets nor checks the times in a Lease; observed, and client-go
+does the same).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+from ..model.errors import AddonError, LockError
+from .api_error import ApiError
+from .client import Client
+
+
+class LeaseLock:
+    """One Lease, held by one run.
+
+    :param holder: identity of the run; a run that comes again as the same holder has the lock at once.
+    :param duration_seconds: how long a Lease has to stay unchanged until its holder counts as gone.
+    :param now: the monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        name: str,
+        holder: str,
+        duration_seconds: int = 60,
+        *,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.name = name
+        self.holder = holder
+        self.duration_seconds = duration_seconds
+        self._client = client
+        self._now = now
+        self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{quote(namespace)}/leases"
+        self._path = f"{self._collection}/{quote(name)}"
+        self._namespace = namespace
+        self._lease: dict[str, Any] | None = None
+
+    def acquire(self, wait: float | None = None, poll: float = 1.0) -> None:
+        """Takes the lock.
+
+        A Lease of somebody else is taken over when it did not change for its own duration while we looked; one that
+        was given back is taken at once.
+
+        :param wait: seconds to wait at most, also for a holder that is alive, to finish. None waits as long as it
+            takes to know whether the holder is alive: until its Lease changes, or its duration has passed.
+        :raises LockError: somebody else holds it, named with the time since when.
+        :raises ApiError: the Lease can't be read or written; ``not_found_namespace`` when its namespace is missing.
+        """
+        start = self._now()
+        seen, seen_at, alive = "", start, False
+        while True:
+            lease = self._read()
+            if lease is None:
+                if self._create():
+                    return
+                continue
+            version, spec = lease["metadata"]["resourceVersion"], lease["spec"]
+            if version != seen:
+                alive = bool(seen)
+                seen, seen_at = version, self._now()
+            holder = spec.get("holderIdentity") or ""
+            duration = spec.get("leaseDurationSeconds") or self.duration_seconds
+            if not holder or holder == self.holder or self._now() - seen_at >= duration:
+                if self._write(lease, taken_over=holder != self.holder):
+                    return
+                continue
+            if alive if wait is None else self._now() - start >= wait:
+                raise self._held_by(holder, spec, duration)
+            time.sleep(poll)
+
+    def check(self) -> None:
+        """Makes sure that the lock is still ours, without writing.
+
+        :raises LockError: it is not.
+        """
+        lease = self._read()
+        if lease is None or lease["spec"].get("holderIdentity") != self.holder:
+            raise self._lost(lease)
+        self._lease = lease
+
+    def renew(self) -> None:
+        """Shows the others that this run is alive.
+
+        :raises LockError: the lock was lost.
+        """
+        if self._lease is None:
+            self.check()
+        if self._lease is not None and not self._write(self._lease, taken_over=False):
+            # Our own renewal from another process or a repeated request may have come in between.
+            self.check()
+            if not self._write(self._lease, taken_over=False):
+                raise self._lost(self._read())
+
+    def release(self) -> None:
+        """Gives the lock back; does nothing when it is not ours (any more)."""
+        lease = self._read()
+        if lease is None or lease["spec"].get("holderIdentity") != self.holder:
+            return
+        metadata = lease["metadata"]
+        preconditions = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+        try:
+            self._client.delete(
+                self._path,
+                {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions},
+                query={"propagationPolicy": "Background"},
+            )
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+        self._lease = None
+
+    def _read(self) -> dict[str, Any] | None:
+        try:
+            lease: dict[str, Any] = self._client.get(self._path).body
+        except ApiError as error:
+            if error.not_found:
+                return None
+            raise
+        lease.setdefault("spec", {})
+        return lease
+
+    def _create(self) -> bool:
+        """Whether the Lease could be created; False when another run was faster."""
+        now = _micro_time()
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": self.name, "namespace": self._namespace},
+            "spec": {
+                "holderIdentity": self.holder,
+                "leaseDurationSeconds": self.duration_seconds,
+                "acquireTime": now,
+                "renewTime": now,
+                "leaseTransitions": 0,
+            },
+        }
+        try:
+            self._lease = self._client.post(self._collection, lease).body
+        except ApiError as error:
+            if error.already_exists:
+                return False
+            raise
+        return True
+
+    def _write(self, lease: dict[str, Any] | None, *, taken_over: bool) -> bool:
+        """Writes the Lease as ours over the one that was read; False when it changed meanwhile."""
+        if lease is None:
+            return False
+        now = _micro_time()
+        spec = {
+            **lease["spec"],
+            "holderIdentity": self.holder,
+            "leaseDurationSeconds": self.duration_seconds,
+            "renewTime": now,
+        }
+        if taken_over:
+            spec["acquireTime"] = now
+            spec["leaseTransitions"] = (spec.get("leaseTransitions") or 0) + 1
+        try:
+            # The resourceVersion in the body makes the server refuse this when somebody else was faster.
+            self._lease = self._client.put(self._path, {**lease, "spec": spec}).body
+        except ApiError as error:
+            if error.status in (404, 409):
+                return False
+            raise
+        return True
+
+    def _held_by(self, holder: str, spec: dict[str, Any], duration: int) -> LockError:
+        since = f" since {spec['acquireTime'][:19]}Z" if spec.get("acquireTime") else ""
+        return LockError(
+            f"{holder} holds the lock{since}",
+            subject=f"Lease {self._namespace}/{self.name}",
+            hint=f"wait for that run to end; if it was killed, its lock can be taken over after {duration} s",
+        )
+
+    def _lost(self, lease: dict[str, Any] | None) -> LockError:
+        holder = lease["spec"].get("holderIdentity") if lease else ""
+        who = f"{holder} has it now" if holder else "it is gone"
+        return LockError(
+            f"the lock was lost: {who}",
+            subject=f"Lease {self._namespace}/{self.name}",
+            hint="nothing more is changed in this run; run again when the other one is through",
+        )
+
+
+class Renewal:
+    """Keeps a held lock while a long step runs; use it as a context manager.
+
+    A thread renews it every third of its duration. It stops when the parent process is gone: a worker lives on for a
+    while after its ansible-playbook was killed and must not keep a lock alive that nobody will give back.
+
+    :ivar lost: set when the lock could not be kept; long steps look at it before they start something new.
+    """
+
+    def __init__(self, lock: LeaseLock, *, interval: float | None = None) -> None:
+        self.lost = threading.Event()
+        self._lock = lock
+        self._interval = interval if interval is not None else lock.duration_seconds / 3
+        self._parent = os.getppid()
+        self._over = threading.Event()
+        self._error: AddonError | None = None
+        self._thread = threading.Thread(target=self._run, name=f"renew {lock.name}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def check(self) -> None:
+        """Raises what went wrong with the renewal, if anything did: ``LockError``, or why it could not be asked."""
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        last_success = time.monotonic()
+        while not self._over.wait(self._interval):
+            if os.getppid() != self._parent:
+                self._error = LockError("the process that started this run is gone")
+                break
+            try:
+                self._lock.renew()
+                last_success = time.monotonic()
+            except LockError as error:
+                self._error = error
+                break
+            except AddonError as error:
+                # An API server that restarts is no lost lock, until others may have taken it.
+                if time.monotonic() - last_success >= self._lock.duration_seconds:
+                    self._error = error
+                    break
+        if self._error is not None:
+            self.lost.set()
+
+
+def _micro_time() -> str:
+    """Now as ``MicroTime``, which wants exactly six decimals."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,273 @@
+"""When an object does what it is there for: the rules per kind, over what the object says about itself.
+
+They are those of kstatus (sigs.k8s.io/cli-utils) where it is right, and stricter where it calls a failed Pod or a
+running Job done. Kinds are told apart by group *and* kind: a ``Service`` of another group follows no Service rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..model.objects import GroupKind, Manifest, split_api_version
+
+_REASON_LENGTH = 200
+
+# Containers that the kubelet has tried to start for a while, or can't start at all.
+_HOPELESS = ("CrashLoopBackOff", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """``ready``, ``waiting`` (may become ready) or ``failed`` (does not, as far as one can tell), and why in words."""
+
+    state: Literal["ready", "waiting", "failed"]
+    reason: str = ""
+
+
+def assess(manifest: Manifest) -> Readiness:
+    """What a live object, as the server returned it, says about itself."""
+    metadata = manifest["metadata"]
+    if metadata.get("deletionTimestamp"):
+        finalizers = ", ".join(metadata.get("finalizers") or [])
+        return _waiting(f"is being deleted{f', held by {finalizers}' if finalizers else ''}")
+    group, _version = split_api_version(manifest["apiVersion"])
+    spec, status = _mapping(manifest.get("spec")), _mapping(manifest.get("status"))
+    generation, observed = metadata.get("generation"), status.get("observedGeneration")
+    if isinstance(generation, int) and isinstance(observed, int) and observed < generation:
+        return _waiting("its controller has not seen the last change yet")
+    rule = _RULES.get((group, manifest["kind"]))
+    if rule is None:
+        return _custom(status, generation)
+    if rule in _WORKLOADS and observed is None:
+        return _waiting("its controller has not seen it yet")
+    return rule(spec, status)
+
+
+def _ready(reason: str = "") -> Readiness:
+    return Readiness("ready", _short(reason))
+
+
+def _waiting(reason: str) -> Readiness:
+    return Readiness("waiting", _short(reason))
+
+
+def _failed(reason: str) -> Readiness:
+    return Readiness("failed", _short(reason))
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _REASON_LENGTH else f"{text[: _REASON_LENGTH - 1]}…"
+
+
+def _deployment(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    if spec.get("paused"):
+        return _ready("its rollout is paused")
+    conditions = _conditions(status)
+    progressing = conditions.get("Progressing", {})
+    if progressing.get("reason") == "ProgressDeadlineExceeded":
+        return _failed(_text(progressing.get("message")) or "its progress deadline has passed")
+    wanted = _count(spec, "replicas", 1)
+    replicas, updated = _count(status, "replicas"), _count(status, "updatedReplicas")
+    if updated < wanted:
+        return _waiting(_replicas(updated, wanted, "updated", conditions))
+    if replicas > updated:
+        return _waiting(f"{replicas - updated} old replicas still run")
+    available = _count(status, "availableReplicas")
+    if available < wanted:
+        return _waiting(_replicas(available, wanted, "available", conditions))
+    return _ready()
+
+
+def _stateful_set(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    wanted = _count(spec, "replicas", 1)
+    counted = "availableReplicas" if "availableReplicas" in status else "readyReplicas"
+    available = _count(status, counted)
+    if available < wanted:
+        return _waiting(_replicas(available, wanted, "available" if counted == "availableReplicas" else "ready"))
+    if (replicas := _count(status, "replicas")) > wanted:
+        return _waiting(f"{replicas - wanted} surplus replicas still run")
+    strategy = _mapping(spec.get("updateStrategy"))
+    if strategy.get("type") == "OnDelete":
+        return _ready()
+    # With a partition only the replicas from that ordinal on are updated, and the revisions stay different.
+    partition = _count(_mapping(strategy.get("rollingUpdate")), "partition")
+    updated = _count(status, "updatedReplicas")
+    if updated < wanted - partition or (
+        not partition and status.get("updateRevision") != status.get("currentRevision")
+    ):
+        return _waiting(_replicas(updated, wanted - partition, "updated"))
+    return _ready()
+
+
+def _daemon_set(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    wanted = _count(status, "desiredNumberScheduled")
+    updated, available = _count(status, "updatedNumberScheduled"), _count(status, "numberAvailable")
+    if _mapping(spec.get("updateStrategy")).get("type") != "OnDelete" and updated < wanted:
+        return _waiting(_replicas(updated, wanted, "updated"))
+    if available < wanted:
+        return _waiting(_replicas(available, wanted, "available"))
+    return _ready()
+
+
+def _replica_set(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    wanted, available = _count(spec, "replicas", 1), _count(status, "availableReplicas")
+    if available < wanted:
+        return _waiting(_replicas(available, wanted, "available", _conditions(status)))
+    if (replicas := _count(status, "replicas")) > wanted:
+        return _waiting(f"{replicas - wanted} surplus replicas still run")
+    return _ready()
+
+
+def _replicas(there: int, wanted: int, what: str, conditions: Mapping[str, dict[str, Any]] | None = None) -> str:
+    failure = (conditions or {}).get("ReplicaFailure", {})
+    because = f": {failure.get('message')}" if failure.get("status") == "True" else ""
+    return f"{there} of {wanted} replicas {what}{because}"
+
+
+def _job(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    # FailureTarget and SuccessCriteriaMet come before the pods have ended; only these two are final.
+    conditions = _conditions(status)
+    if _is_true(conditions, "Complete"):
+        return _ready()
+    if _is_true(conditions, "Failed"):
+        return _failed(_text(conditions["Failed"].get("message")) or "it failed")
+    if spec.get("suspend"):
+        return _ready("it is suspended")
+    return _waiting(f"{_count(status, 'succeeded')} of {_count(spec, 'completions', 1)} completed")
+
+
+def _cron_job(spec: dict[str, Any], _status: dict[str, Any]) -> Readiness:
+    return _ready("it is suspended" if spec.get("suspend") else "")
+
+
+def _pod(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    phase = status.get("phase")
+    if phase == "Succeeded":
+        return _ready("it has completed")
+    containers = [
+        container
+        for kind in ("initContainerStatuses", "containerStatuses")
+        for container in status.get(kind) or []
+        if isinstance(container, dict)
+    ]
+    if phase == "Failed":
+        ended = [_mapping(_mapping(container.get("state")).get("terminated")) for container in containers]
+        codes = [f"exit code {one['exitCode']}" for one in ended if one.get("exitCode")]
+        return _failed(_text(status.get("message")) or ", ".join(codes) or _text(status.get("reason")) or "it failed")
+    conditions = _conditions(status)
+    if _is_true(conditions, "Ready"):
+        return _ready()
+    for container in containers:
+        held = _mapping(_mapping(container.get("state")).get("waiting"))
+        if held.get("reason") in _HOPELESS:
+            return _failed(f"container {container.get('name')}: {held['reason']}")
+        if held.get("reason"):
+            return _waiting(f"container {container.get('name')}: {held['reason']}")
+    scheduled = conditions.get("PodScheduled", {})
+    if scheduled.get("status") == "False":
+        return _waiting(_text(scheduled.get("message")) or "it is not scheduled")
+    return _waiting(_text(phase).lower() if phase and phase != "Running" else "it is not ready")
+
+
+def _volume_claim(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    match status.get("phase"):
+        case "Bound":
+            return _ready()
+        case "Lost":
+            return _failed("its volume is lost")
+    return _waiting("it is not bound to a volume")
+
+
+def _volume(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    if status.get("phase") == "Failed":
+        return _failed(_text(status.get("message")) or "it failed")
+    return _ready()
+
+
+def _custom_resource_definition(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    conditions = _conditions(status)
+    accepted = conditions.get("NamesAccepted", {})
+    if accepted.get("status") == "False":
+        return _failed(_text(accepted.get("message")) or "its names are taken")
+    if _is_true(conditions, "Established") and _is_true(conditions, "NamesAccepted"):
+        return _ready()
+    return _waiting("it is not established")
+
+
+def _api_service(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    available = _conditions(status).get("Available", {})
+    if available.get("status") == "True":
+        return _ready()
+    return _waiting(_text(available.get("message")) or "it is not available")
+
+
+def _namespace(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    return _ready() if status.get("phase") == "Active" else _waiting("it is not active")
+
+
+def _custom(status: dict[str, Any], generation: Any) -> Readiness:
+    """The conventions that controllers share: Reconciling, Stalled and Ready. Without conditions an object is ready."""
+    conditions = _conditions(status)
+    if _is_true(conditions, "Stalled"):
+        return _failed(_told(conditions["Stalled"]) or "it is stalled")
+    if _is_true(conditions, "Reconciling"):
+        return _waiting(_told(conditions["Reconciling"]) or "it is being reconciled")
+    ready = conditions.get("Ready")
+    if ready is None:
+        return _ready()
+    observed = ready.get("observedGeneration")
+    if isinstance(observed, int) and isinstance(generation, int) and observed < generation:
+        return _waiting("its controller has not seen the last change yet")
+    return _ready() if ready.get("status") == "True" else _waiting(_told(ready) or "it is not ready")
+
+
+def _conditions(status: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """By type. Custom resources are free to put something else there, which says nothing to us."""
+    conditions = status.get("conditions")
+    entries = conditions if isinstance(conditions, list) else []
+    return {_text(one.get("type")): one for one in entries if isinstance(one, dict)}
+
+
+def _is_true(conditions: Mapping[str, dict[str, Any]], kind: str) -> bool:
+    return conditions.get(kind, {}).get("status") == "True"
+
+
+def _told(condition: dict[str, Any]) -> str:
+    return _text(condition.get("message")) or _text(condition.get("reason"))
+
+
+def _count(where: dict[str, Any], name: str, default: int = 0) -> int:
+    value = where.get(name)
+    return value if isinstance(value, int) else default
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return str(value) if value is not None else ""
+
+
+Rule = Callable[[dict[str, Any], dict[str, Any]], Readiness]
+
+_RULES: dict[GroupKind, Rule] = {
+    ("apps", "Deployment"): _deployment,
+    ("apps", "StatefulSet"): _stateful_set,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("apps", "ReplicaSet"): _replica_set,
+    ("", "ReplicationController"): _replica_set,
+    ("batch", "Job"): _job,
+    ("batch", "CronJob"): _cron_job,
+    ("", "Pod"): _pod,
+    ("", "PersistentVolumeClaim"): _volume_claim,
+    ("", "PersistentVolume"): _volume,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _custom_resource_definition,
+    ("apiregistration.k8s.io", "APIService"): _api_service,
+    ("", "Namespace"): _namespace,
+}
+_WORKLOADS: tuple[Rule, ...] = (_deployment, _stateful_set, _daemon_set, _replica_set)
+"""Their controllers always say which generation they have seen."""

@@ -1,0 +1,57 @@
+"""``addon_definitions``: opens a run. Reads the definition files at a commit, makes the records match."""
+
+from __future__ import annotations
+
+from ..model.run_directory import RunOptions
+from ..steps.definitions import DefinitionsRequest, facts_of_record, read_definitions
+from ..model.record import Record
+from .invocation import Invocation, Parameters, Result
+from .options import ACCESS_SPEC, STATE_NAMESPACE_SPEC, access_options
+
+ARGUMENT_SPEC = {
+    **ACCESS_SPEC,
+    **STATE_NAMESPACE_SPEC,
+    "repo": {"type": "path", "required": True},
+    "revision": {"type": "str", "default": ""},
+    "path": {"type": "str", "default": "addons"},
+    "only": {"type": "list", "elements": "str", "default": []},
+    "impersonate": {"type": "str", "default": ""},
+    "workers": {"type": "int", "default": 8},
+}
+
+
+def call(parameters: Parameters, invocation: Invocation) -> Result:
+    opened = read_definitions(
+        DefinitionsRequest(
+            repo=parameters["repo"],
+            revision=parameters["revision"],
+            path=parameters["path"],
+            access=access_options(parameters),
+            options=RunOptions(
+                state_namespace=parameters["state_namespace"],
+                impersonate=parameters["impersonate"],
+                only=parameters["only"],
+                workers=max(1, parameters["workers"]),
+            ),
+            check=invocation.check,
+        )
+    )
+    info = opened.info
+    facts = {}
+    for name in info.order:
+        record = opened.records.get(name) or Record(name)
+        facts[name] = facts_of_record(opened.directory.definition(name).definition, record)
+    return Result(
+        changed=bool(opened.written),
+        values={
+            "run": str(opened.directory.path),
+            "commit": info.commit,
+            "server": info.server,
+            "server_version": info.server_version,
+            "names": info.order,
+            "addons": facts,
+            "invalid": [{"file": item.file, "name": item.name, "reason": item.reason} for item in info.invalid],
+            "removed": info.removed,
+            "written": opened.written,
+        },
+    )

@@ -1,0 +1,34 @@
+"""``addon_diff``: what applying the bundle would do to the live cluster."""
+
+from __future__ import annotations
+
+from ..steps.plan import plan
+from ..steps.session import open_session
+from .invocation import Invocation, Parameters, Result, diff_lines, diff_of
+from .options import STEP_SPEC
+
+ARGUMENT_SPEC = STEP_SPEC
+
+
+def call(parameters: Parameters, invocation: Invocation) -> Result:
+    session, name = open_session(parameters["run"]), parameters["name"]
+    made = plan(session, name)
+    pending = [*made.changes, *made.unsettled]
+    held = session.directory.outcome(name).locked and made.gate in ("adoption", "manual-sync", "hooks")
+    return Result(
+        changed=invocation.check and made.pending,
+        values={
+            "path": str(session.directory.path / "plan" / f"{name}.json"),
+            "counts": made.counts(),
+            "pending": made.pending,
+            "comparable": made.comparable,
+            "digest": made.digest,
+            "gate": made.gate,
+            "gate_reason": made.gate_reason,
+            "replanned": made.replan_reason,
+        },
+        diff=diff_of(pending) if invocation.check and invocation.diff else [],
+        # Ansible prints a task's diff only when it changed something; what a gate holds must be seen all the same.
+        report=diff_lines(pending) if held and invocation.diff and not invocation.check else [],
+        warnings=[f"{item.key}: {text}" for item in made.items for text in item.warnings],
+    )

@@ -1,0 +1,26 @@
+"""``addon_render``: one add-on to a bundle file."""
+
+from __future__ import annotations
+
+from ..steps.render import render
+from ..steps.session import open_session
+from .invocation import Invocation, Parameters, Result
+from .options import STEP_SPEC
+
+ARGUMENT_SPEC = STEP_SPEC
+
+
+def call(parameters: Parameters, invocation: Invocation) -> Result:
+    bundle = render(open_session(parameters["run"]), parameters["name"])
+    return Result(
+        values={
+            "path": str(open_session(parameters["run"]).directory.path / "bundle" / f"{bundle.name}.json"),
+            "source": bundle.source_kind,
+            "commit": bundle.commit,
+            "digest": bundle.digest,
+            "objects": len(bundle.objects),
+            "hooks": [str(item.key) for item in bundle.hooks],
+            "from_cache": bundle.from_cache,
+        },
+        warnings=[f"add-on {bundle.name}: {text}" for text in bundle.warnings],
+    )

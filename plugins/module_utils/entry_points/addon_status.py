@@ -1,0 +1,78 @@
+"""``addon_status``: the frame of a run: queue, begin, end, drop, release, summary."""
+
+from __future__ import annotations
+
+from ..model.outcome import Outcome
+from ..steps.convergence import Beginning, begin, drop, end, release
+from ..steps.queue import queue
+from ..steps.session import Session, open_session
+from ..steps.summary import FAIL_ON, summarise
+from .invocation import Invocation, Parameters, Result
+from .options import RUN_SPEC
+
+ARGUMENT_SPEC = {
+    **RUN_SPEC,
+    "state": {
+        "type": "str",
+        "required": True,
+        "choices": ["queue", "begin", "end", "drop", "release", "summary"],
+    },
+    "name": {"type": "str"},
+    "phase": {"type": "str", "choices": ["Synced", "OutOfSync", "Blocked", "Error", "Suspended"]},
+    "message": {"type": "str", "default": ""},
+    "fail_on": {"type": "list", "elements": "str", "choices": list(FAIL_ON), "default": ["Error"]},
+    "summary_file": {"type": "path"},
+    "keep_run": {"type": "bool", "default": False},
+}
+
+REQUIRED_IF = [
+    ("state", "begin", ["name"]),
+    ("state", "end", ["name", "phase"]),
+    ("state", "drop", ["name"]),
+    ("state", "release", ["name"]),
+]
+
+
+def call(parameters: Parameters, invocation: Invocation) -> Result:
+    session, name = open_session(parameters["run"]), parameters["name"]
+    match parameters["state"]:
+        case "queue":
+            queued = queue(session)
+            return Result(values={"converge": queued.converge, "skipped": queued.skipped})
+        case "summary":
+            return _summary(session, parameters)
+        case "begin":
+            beginning = Beginning() if invocation.check else begin(session, name, invocation.progress)
+            return Result(
+                values={
+                    "active": beginning.active,
+                    "removed": beginning.removed,
+                    "suspended": beginning.suspended,
+                    "skipped": beginning.skipped,
+                    "reason": beginning.reason,
+                }
+            )
+        case _ if invocation.check:
+            return _ended(session.directory.outcome(name))
+        case "end":
+            return _ended(end(session, name, parameters["phase"], parameters["message"]))
+        case "drop":
+            dropped = _ended(drop(session, name))
+            dropped.changed = True
+            return dropped
+        case _:
+            return _ended(release(session, name))
+
+
+def _ended(outcome: Outcome) -> Result:
+    return Result(values={"phase": outcome.phase, "message": outcome.message})
+
+
+def _summary(session: Session, parameters: Parameters) -> Result:
+    summary = summarise(session, parameters["fail_on"], parameters["summary_file"] or "", parameters["keep_run"])
+    return Result(
+        values={"addons": summary.addons},
+        report=summary.table,
+        stats={"addon_summary": summary.addons},
+        failure=summary.failure,
+    )

@@ -1,0 +1,50 @@
+"""What a render of one add-on yields: its objects, its hooks apart, and the digests that identify them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .objects import Manifest, ObjectKey, key_of, split_api_version
+
+
+@dataclass(frozen=True, slots=True)
+class BundleObject:
+    """One object as it will be sent.
+
+    ``source`` is where it was read, for messages (``web/app.yaml, document 2``). ``generated`` marks the Namespace
+    of ``createNamespace``: it is made when it is missing and left alone when somebody else made it.
+    """
+
+    manifest: Manifest
+    source: str
+    generated: bool = False
+
+    @property
+    def key(self) -> ObjectKey:
+        return key_of(self.manifest)
+
+    @property
+    def version(self) -> str:
+        return split_api_version(self.manifest["apiVersion"])[1]
+
+
+@dataclass(slots=True)
+class Bundle:
+    """A rendered add-on.
+
+    ``commit`` is the commit its source was read at. ``digest`` is a keyed hash over objects and hooks;
+    ``render_key`` one over everything that went into the render (design: render key).
+    """
+
+    name: str
+    source_kind: str
+    commit: str
+    digest: str
+    render_key: str
+    objects: list[BundleObject] = field(default_factory=list)
+    hooks: list[BundleObject] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    from_cache: bool = False
+
+    def keys(self) -> set[ObjectKey]:
+        return {item.key for item in self.objects}

@@ -1,0 +1,40 @@
+"""Why an object that left its source stays in the cluster: protected kinds and keep policies, ours and other tools'."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from .names import KEEP_ANNOTATION, PROTECTED_KINDS
+from .objects import GroupKind, ObjectKey
+
+# Annotation, and the values of it that mean "do not delete": Helm, Argo CD, Flux, cli-utils and kapp as documented.
+_POLICIES: tuple[tuple[str, frozenset[str]], ...] = (
+    (KEEP_ANNOTATION, frozenset({"true"})),
+    ("helm.sh/resource-policy", frozenset({"keep"})),
+    ("argocd.argoproj.io/sync-options", frozenset({"Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm"})),
+    ("kustomize.toolkit.fluxcd.io/prune", frozenset({"disabled", "Disabled"})),
+    ("kustomize.toolkit.fluxcd.io/reconcile", frozenset({"disabled", "Disabled"})),
+    ("cli-utils.sigs.k8s.io/on-remove", frozenset({"keep"})),
+    ("client.lifecycle.config.k8s.io/deletion", frozenset({"detach"})),
+    ("kapp.k14s.io/delete-strategy", frozenset({"orphan"})),
+)
+
+
+def keep_reason(
+    key: ObjectKey,
+    annotations: Mapping[str, str],
+    owner_references: list[dict[str, Any]],
+    protected: Collection[GroupKind] = PROTECTED_KINDS,
+) -> str:
+    """Why this live object is never pruned, empty when it may be."""
+    if key.group_kind in protected:
+        return f"{key.kind} is a protected kind, never deleted automatically"
+    for annotation, values in _POLICIES:
+        for value in annotations.get(annotation, "").split(","):
+            if value.strip() in values:
+                return f"annotation {annotation}: {value.strip()}"
+    for reference in owner_references:
+        if reference.get("controller"):
+            return f"belongs to {reference.get('kind')} {reference.get('name')}, which controls it"
+    return ""

@@ -1,0 +1,48 @@
+"""The names that the collection puts into clusters: labels, annotations, managers, kinds it protects.
+
+They are a contract with clusters that already run (and with the original engine, whose group, label and
+annotations they are): changing one is a migration, not an edit.
+"""
+
+from __future__ import annotations
+
+GROUP = "rendimiento.ai"
+RECORD_GROUP = "rendimiento.ai"
+RECORD_VERSION = "v1alpha1"
+RECORD_KIND = "Addon"
+RECORD_PLURAL = "addons"
+RECORD_CRD = f"{RECORD_PLURAL}.{RECORD_GROUP}"
+
+FIELD_MANAGER = "rendimiento-addons"
+ACTING_ACCOUNT = "rendimiento-addons"
+DEFAULT_STATE_NAMESPACE = "rendimiento-system"
+
+OWNER_LABEL = "rendimiento.ai/addon"
+GITOPS_LABEL = "rendimiento.ai/gitops"
+STATE_LABEL = "rendimiento.ai/state-of"
+STATE_SECRET_TYPE = "rendimiento.ai/state"
+KEY_SECRET = "addon-key"
+KEY_FIELD = "key"
+
+SOURCE_ANNOTATION = "rendimiento.ai/source"
+PAUSED_ANNOTATION = "rendimiento.ai/paused"
+PAUSED_REASON_ANNOTATION = "rendimiento.ai/paused-reason"
+UNINSTALL_ANNOTATION = "rendimiento.ai/uninstall"
+DEPENDS_ON_ANNOTATION = "rendimiento.ai/depends-on"
+REPLACE_ANNOTATION = "rendimiento.ai/replace"
+KEEP_ANNOTATION = "rendimiento.ai/keep"
+
+LAST_APPLIED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+HOOK_ANNOTATION = "helm.sh/hook"
+LOCAL_CONFIG_ANNOTATION = "config.kubernetes.io/local-config"
+
+PROTECTED_KINDS: frozenset[tuple[str, str]] = frozenset(
+    {
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("", "Namespace"),
+        ("", "PersistentVolumeClaim"),
+        ("", "PersistentVolume"),
+        ("storage.k8s.io", "StorageClass"),
+    }
+)
+"""Group and kind of what is never deleted automatically: with these goes data that nobody can bring back."""

@@ -1,0 +1,63 @@
+"""The outcome of one add-on in one run: what every step adds to, and all that the summary reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .inventory import AppliedFacts
+from .objects import ObjectKey
+
+Phase = Literal["Pending", "Synced", "OutOfSync", "Blocked", "Error", "Suspended"]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectResult:
+    """An object with what became of it, or why it stays."""
+
+    key: ObjectKey
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedObject:
+    key: ObjectKey
+    version: str
+    action: str
+    facts: AppliedFacts
+
+
+@dataclass(slots=True)
+class Outcome:
+    """One add-on's share of a run.
+
+    ``phase`` is empty until something decided it. ``skipped`` says why nothing was done. ``pending`` tells that changes
+    wait at the end of the run (all of them in check mode). ``unrecorded`` holds what could not be written to the record
+    or released: it fails the summary, since ``end`` and ``release`` never fail themselves.
+    """
+
+    name: str
+    phase: Phase | Literal[""] = ""
+    message: str = ""
+    error: str = ""
+    skipped: str = ""
+    dropped: bool = False
+    pending: bool = False
+    unknown: int = 0
+    locked: bool = False
+    inventory_ahead: bool = False
+    healthy: bool | None = None
+    planned: dict[str, int] = field(default_factory=dict)
+    applied: list[AppliedObject] = field(default_factory=list)
+    pruned: list[ObjectResult] = field(default_factory=list)
+    gone: list[ObjectKey] = field(default_factory=list)
+    kept: list[ObjectResult] = field(default_factory=list)
+    unrecorded: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether an object of the add-on was written or deleted."""
+        return bool(self.applied or self.pruned)
+
+    def count(self, action: str) -> int:
+        return sum(1 for item in self.applied if item.action == action)

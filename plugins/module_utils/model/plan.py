@@ -1,0 +1,144 @@
+"""The plan: per object, what applying a bundle would do to the live cluster, and how sure that is.
+
+``changed`` and every diff that a module reports come from here, in check mode and in a real run alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .difference import Difference
+from .inventory import AppliedFacts, EntryState
+from .objects import ObjectKey
+
+Action = Literal["create", "update", "adopt", "replace", "prune", "keep", "unchanged", "blocked"]
+"""``adopt``: label and field ownership only. ``blocked``: the server refuses it, or the engine does."""
+
+Verdict = Literal["proven", "verified", "simulated", "unknown"]
+"""``proven``: by what the inventory recorded. ``verified``: dry-run by the server. ``simulated``: its namespace or kind
+comes with the same run. ``unknown``: it could not be checked, ``reason`` says why; never counts as unchanged."""
+
+CHANGES: frozenset[Action] = frozenset({"create", "update", "adopt", "replace", "prune"})
+APPLIES: frozenset[Action] = frozenset({"create", "update", "adopt", "replace"})
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """A field that another manager owns and that applying takes from it."""
+
+    manager: str
+    field: str
+
+
+@dataclass(slots=True)
+class PlanItem:
+    """What happens to one object.
+
+    ``before`` and ``after`` are masked YAML texts and ``patch`` the RFC 6902 operations between them, masked too.
+    ``owner`` is the add-on named by the live object's label, ``None`` when there is no live object. ``fingerprint`` is
+    a keyed hash of the live object: apply refuses an object whose fingerprint moved since the plan. ``facts`` is set
+    for unchanged objects, ``kept_as`` is the inventory state of kept ones.
+    """
+
+    key: ObjectKey
+    version: str
+    action: Action
+    verdict: Verdict
+    reason: str = ""
+    source: str = ""
+    generated: bool = False
+    owner: str | None = None
+    uid: str = ""
+    resource_version: str = ""
+    fingerprint: str = ""
+    takes_over: list[Takeover] = field(default_factory=list)
+    removes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    before: str = ""
+    after: str = ""
+    patch: list[dict[str, Any]] = field(default_factory=list)
+    facts: AppliedFacts | None = None
+    kept_as: EntryState = "stale"
+    digest: str = ""
+
+    @property
+    def header(self) -> str:
+        return f"{self.key} ({self.action}, {self.verdict})"
+
+    def unified(self, limit_lines: int | None = None) -> str:
+        """The masked unified diff, empty when nothing is shown to change."""
+        return Difference(self.before, self.after, self.patch).unified(self.header, limit_lines)
+
+    @property
+    def foreign(self) -> bool:
+        """The object lives and no label of this product claims it."""
+        return self.owner == ""
+
+    @property
+    def managed(self) -> bool:
+        """The source has this object and the inventory keeps it; not so a namespace that somebody else made."""
+        if self.action in ("prune", "keep", "blocked"):
+            return False
+        return not (self.generated and self.action == "unchanged" and self.facts is None)
+
+    @property
+    def settled(self) -> bool:
+        """Whether this item may be carried out, or left alone, as it stands."""
+        return self.action != "blocked" and self.verdict != "unknown"
+
+
+Gate = Literal["", "refused", "hooks", "adoption", "manual-sync"]
+"""What holds a plan back: ``refused`` ends as Error, ``hooks`` and ``adoption`` as Blocked, ``manual-sync`` as OutOfSync."""
+
+
+@dataclass(slots=True)
+class Plan:
+    """The plan of one add-on.
+
+    ``bundle_digest`` is the digest of the bundle it was made for, ``digest`` one over the whole plan. ``comparable`` is
+    false when it was made with a random key, so that its digests mean nothing outside this run. ``record_version`` is
+    the resourceVersion of the record it was planned on. ``gone`` lists inventory entries whose object does not exist, or is
+    not this add-on's, any more. ``gate`` holds it back, ``gate_reason`` says why.
+    """
+
+    name: str
+    bundle_digest: str
+    record_version: str
+    comparable: bool
+    items: list[PlanItem] = field(default_factory=list)
+    gone: list[ObjectKey] = field(default_factory=list)
+    digest: str = ""
+    gate: Gate = ""
+    gate_reason: str = ""
+    replan_reason: str = ""
+
+    def with_action(self, *actions: Action) -> list[PlanItem]:
+        return [item for item in self.items if item.action in actions]
+
+    @property
+    def changes(self) -> list[PlanItem]:
+        return [item for item in self.items if item.action in CHANGES]
+
+    @property
+    def unsettled(self) -> list[PlanItem]:
+        return [item for item in self.items if not item.settled]
+
+    @property
+    def pending(self) -> bool:
+        """Whether a sync would do something, or can't tell."""
+        return any(item.action in CHANGES or not item.settled for item in self.items)
+
+    def counts(self) -> dict[str, int]:
+        return count_actions(self.items)
+
+
+def count_actions(items: Iterable[PlanItem]) -> dict[str, int]:
+    """How many items there are per action, and how many are unknown; actions that do not occur are left out."""
+    counts: dict[str, int] = {}
+    for item in items:
+        counts[item.action] = counts.get(item.action, 0) + 1
+        if item.verdict == "unknown":
+            counts["unknown"] = counts.get("unknown", 0) + 1
+    return counts

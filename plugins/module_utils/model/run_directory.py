@@ -1,0 +1,242 @@
+"""The run directory: what the steps of one run hand to each other, as files that only their owner can read.
+
+Steps are separate processes (each Ansible task is a fork, a shipped module a new interpreter), so everything one of
+them learns that another needs is a file here. Files are written atomically: a reader sees the old or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .bundle import Bundle
+from .definition import Definition
+from .errors import RunDirectoryError
+from .json_fields import decode, encode
+from .outcome import Outcome
+from .plan import Plan
+from .record import Record
+
+SCHEMA_VERSION = 1
+PREFIX = "rendimiento-addons-"
+ABANDONED_AFTER_SECONDS = 24 * 3600
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class RunOptions:
+    """The options of a run that steps after ``addon_definitions`` need; paths are on the host that runs the steps."""
+
+    state_namespace: str
+    impersonate: str = ""
+    only: list[str] = field(default_factory=list)
+    workers: int = 8
+
+
+@dataclass(slots=True)
+class InvalidDefinition:
+    """A definition file that breaks a rule. ``name`` is the add-on it protects, empty when that can't be told."""
+
+    file: str
+    name: str
+    reason: str
+
+
+@dataclass(slots=True)
+class RunInfo:
+    """``run.json``: who runs what, where.
+
+    ``order`` holds the add-ons to plan, dependencies first; ``others`` the valid definitions that ``only`` left out;
+    ``repository`` is the folder in the git checkout that all paths are relative to. ``record_kind_served`` is false in
+    a preview of a cluster without bootstrap.
+    """
+
+    run_id: str
+    host: str
+    user: str
+    pid: int
+    started: float
+    repository: str
+    commit: str
+    path: str
+    server: str
+    server_version: str
+    check: bool
+    comparable: bool
+    record_kind_served: bool
+    options: RunOptions
+    order: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    invalid: list[InvalidDefinition] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    schema: int = SCHEMA_VERSION
+
+
+@dataclass(slots=True)
+class SourcedDefinition:
+    """``definition/<name>.json``: a valid definition, its file and the id of the file's blob in git."""
+
+    file: str
+    blob: str
+    definition: Definition
+
+
+class RunDirectory:
+    """One run's folder and typed access to its files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls) -> RunDirectory:
+        """A new folder, mode 0700, below ``$XDG_RUNTIME_DIR`` or the temp folder."""
+        parent = _parent()
+        _sweep(parent)
+        return cls(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)))
+
+    @classmethod
+    def open(cls, path: str) -> RunDirectory:
+        """:raises RunDirectoryError: when there is no such run on this host."""
+        directory = cls(Path(path))
+        if not (directory.path / "run.json").is_file():
+            raise RunDirectoryError(
+                "is not the folder of a run on this host",
+                subject=path,
+                hint="call addon_definitions first; all steps of a run must run on one host",
+            )
+        return directory
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    # typed files
+
+    @property
+    def info(self) -> RunInfo:
+        info = self._load("run.json", RunInfo)
+        if info.schema != SCHEMA_VERSION:
+            raise RunDirectoryError(
+                f"was made by another version of the collection (schema {info.schema}, not {SCHEMA_VERSION})",
+                subject=str(self.path),
+            )
+        return info
+
+    def save_info(self, info: RunInfo) -> None:
+        self._save("run.json", info)
+
+    def definition(self, name: str) -> SourcedDefinition:
+        return self._load(f"definition/{name}.json", SourcedDefinition)
+
+    def save_definition(self, sourced: SourcedDefinition) -> None:
+        self._save(f"definition/{sourced.definition.name}.json", sourced)
+
+    def records(self) -> dict[str, Record]:
+        return {record.name: record for record in self._load("records.json", list[Record])}
+
+    def save_records(self, records: dict[str, Record]) -> None:
+        self._save("records.json", list(records.values()))
+
+    def bundle(self, name: str) -> Bundle | None:
+        return self._load_optional(f"bundle/{name}.json", Bundle)
+
+    def save_bundle(self, bundle: Bundle) -> None:
+        self._save(f"bundle/{bundle.name}.json", bundle)
+
+    def bundles(self) -> Iterator[Bundle]:
+        for path in sorted((self.path / "bundle").glob("*.json")):
+            yield self._load(f"bundle/{path.name}", Bundle)
+
+    def plan(self, name: str) -> Plan | None:
+        return self._load_optional(f"plan/{name}.json", Plan)
+
+    def save_plan(self, plan: Plan) -> None:
+        self._save(f"plan/{plan.name}.json", plan)
+
+    def outcome(self, name: str) -> Outcome:
+        return self._load_optional(f"outcome/{name}.json", Outcome) or Outcome(name)
+
+    def save_outcome(self, outcome: Outcome) -> None:
+        self._save(f"outcome/{outcome.name}.json", outcome)
+
+    # plain files of the layers above
+
+    def read_json(self, name: str) -> Any | None:
+        """Content of a file of another layer (credential, discovery, snapshot); ``None`` when it is not there."""
+        try:
+            return json.loads((self.path / name).read_bytes())
+        except FileNotFoundError:
+            return None
+
+    def write_json(self, name: str, value: Any) -> None:
+        write_private(self.path / name, json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode())
+
+    def folder(self, name: str) -> Path:
+        folder = self.path / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def _load_optional(self, name: str, kind: type[T]) -> T | None:
+        return self._load(name, kind) if (self.path / name).exists() else None
+
+    def _load(self, name: str, kind: Any) -> Any:
+        try:
+            return decode(kind, json.loads((self.path / name).read_bytes()))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise RunDirectoryError(
+                f"can't be read ({type(error).__name__})",
+                subject=str(self.path / name),
+                hint="start a new run",
+            ) from error
+
+    def _save(self, name: str, value: Any) -> None:
+        self.write_json(name, encode(value))
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Write a file atomically, readable by its owner only."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+        raise
+
+
+def _parent() -> Path:
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    return Path(runtime) if runtime and os.access(runtime, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def _sweep(parent: Path) -> None:
+    """Remove our own folders of runs that were killed: older than a day, and their process gone."""
+    for path in parent.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError, ValueError):
+            if path.stat().st_uid != os.getuid() or time.time() - path.stat().st_mtime < ABANDONED_AFTER_SECONDS:
+                continue
+            run = path / "run.json"
+            if not run.is_file() or not process_lives(int(json.loads(run.read_bytes())["pid"])):
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def process_lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,48 @@
+"""Objects that two add-ons lay claim to: a hand-over in one run, a clash, or what an absent add-on still holds."""
+
+from __future__ import annotations
+
+from ..model.plan import Plan, PlanItem
+from .session import Session
+
+
+def settle_claims(session: Session, plan: Plan) -> None:
+    """Judge every item against what the other add-ons of the run render and what all inventories hold."""
+    rendered = {bundle.name: {item.key: item.source for item in bundle.objects if not item.generated}
+                for bundle in session.directory.bundles() if bundle.name != plan.name}
+    for item in plan.items:
+        others = [name for name, sources in rendered.items() if item.key in sources]
+        if item.action == "prune" and others:
+            item.action, item.reason = "keep", f"moves to add-on {others[0]}"
+        elif item.action in ("prune", "keep") or item.generated:
+            continue
+        elif others:
+            _block(item, f"is in two add-ons: here ({item.source}) and in {others[0]} ({rendered[others[0]][item.key]})")
+        elif item.owner and item.owner != plan.name:
+            _judge_label(session, item, item.owner)
+
+
+def _judge_label(session: Session, item: PlanItem, owner: str) -> None:
+    """A live object with another add-on's label that no other add-on of the run renders."""
+    info = session.info
+    if session.directory.bundle(owner) or owner in info.removed:
+        item.reason = f"handed over by add-on {owner}"
+    elif item.key in session.record(owner).inventory:
+        _block(item, f"belongs to add-on {owner}, {_why_absent(session, owner)}")
+    else:
+        item.reason = f"its label names add-on {owner}, which does not have it"
+        item.owner = ""
+
+
+def _why_absent(session: Session, owner: str) -> str:
+    if owner in {item.name for item in session.info.invalid}:
+        return "whose definition is invalid"
+    if owner in session.info.others:
+        return "which is not part of this run"
+    return "which could not be rendered"
+
+
+def _block(item: PlanItem, reason: str) -> None:
+    item.action, item.verdict, item.reason = "blocked", "verified", reason
+
+

@@ -1,0 +1,293 @@
+"""The first step: reads the definition files at a commit and makes the Addon records match them.
+
+A file that breaks a rule protects its add-on and stops nobody else. A record is never deleted here: what a removed
+file means is decided, and carried out, later in the run.
+"""
+
+from __future__ import annotations
+
+import base64
+import getpass
+import os
+import secrets
+import socket
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from ..cluster.access import AccessOptions, Credential, resolve
+from ..cluster.client import ApiError, Client
+from ..cluster.discovery import Discovery, discover
+from ..model.definition import Definition, claimed_name, dependency_order, parse_definition
+from ..model.errors import AddonError, DefinitionError, RepositoryError
+from ..model.names import KEY_FIELD, KEY_SECRET, RECORD_CRD, SOURCE_ANNOTATION
+from ..model.record import Record, record_manifest
+from ..model.run_directory import InvalidDefinition, RunDirectory, RunInfo, RunOptions, SourcedDefinition
+from ..repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
+from .records import apply_record, bootstrap_error, list_records
+from .session import save_credential
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionsRequest:
+    """What a run is to work on: repository, folder of definitions, cluster, options."""
+
+    repo: str
+    revision: str
+    path: str
+    access: AccessOptions
+    options: RunOptions
+    check: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionsResult:
+    """The opened run. ``written`` names the records that were (in check mode: would be) created or updated."""
+
+    directory: RunDirectory
+    info: RunInfo
+    records: dict[str, Record]
+    written: list[str]
+
+
+@dataclass(slots=True)
+class _Files:
+    """The definition files of a commit, sorted into valid and invalid ones."""
+
+    valid: dict[str, SourcedDefinition] = field(default_factory=dict)
+    invalid: list[InvalidDefinition] = field(default_factory=list)
+
+    def refuse(self, name: str, reason: str) -> None:
+        self.invalid.append(InvalidDefinition(self.valid.pop(name).file, name, reason))
+
+    @property
+    def protected(self) -> set[str]:
+        return {item.name for item in self.invalid if item.name}
+
+
+def read_definitions(request: DefinitionsRequest) -> DefinitionsResult:
+    """Open a run.
+
+    :raises RepositoryError: when the repository, its revision or the folder can't be read.
+    :raises ClusterError: when the cluster can't be used. :raises BootstrapError: when it is not prepared.
+    """
+    checkout = Checkout.open(request.repo, request.revision)
+    files = _read_files(checkout, request.path)
+    credential = resolve(request.access)
+    directory = RunDirectory.create()
+    try:
+        return _open_run(request, checkout, files, credential, directory)
+    except BaseException:
+        directory.remove()
+        raise
+
+
+def _open_run(
+    request: DefinitionsRequest, checkout: Checkout, files: _Files, credential: Credential, directory: RunDirectory
+) -> DefinitionsResult:
+    options = request.options
+    client = Client(credential, workers=options.workers, files=directory.folder("credential"))
+    discovery = discover(client)
+    records = list_records(client)
+    key = _read_key(client, options.state_namespace, required=not request.check and records is not None)
+    if records is None and not request.check:
+        raise bootstrap_error(f"kind {RECORD_CRD}")
+    if key is None and not request.check:
+        raise bootstrap_error(f"Secret {options.state_namespace}/{KEY_SECRET}")
+    known = records or {}
+    _check_dependencies(files)
+    order, cycles = dependency_order({name: sourced.definition for name, sourced in files.valid.items()})
+    for name, error in cycles.items():
+        files.refuse(name, error.message)
+    order = [name for name in order if name in files.valid]
+    removed, warnings = _removed(known, files, request.path)
+    chosen = _chosen(options.only, [*order, *files.protected, *removed])
+    info = RunInfo(
+        run_id=secrets.token_hex(6),
+        host=socket.gethostname(),
+        user=getpass.getuser(),
+        pid=os.getppid(),
+        started=time.time(),
+        repository=str(checkout.root / checkout.prefix),
+        commit=checkout.commit,
+        path=request.path,
+        server=credential.host,
+        server_version=discovery.server_version,
+        check=request.check,
+        comparable=key is not None,
+        record_kind_served=records is not None,
+        options=options,
+        order=[name for name in order if name in chosen],
+        others=[name for name in order if name not in chosen],
+        invalid=[item for item in files.invalid if item.name in chosen or not item.name],
+        removed=[name for name in removed if name in chosen],
+        warnings=[*_uncommitted(checkout, request.revision), *warnings],
+    )
+    written = _write_records(client, checkout, files, info, known)
+    _save(directory, info, files, known, discovery)
+    save_credential(directory, credential, request.access, key or secrets.token_bytes(32))
+    return DefinitionsResult(directory, info, known, written)
+
+
+def _save(
+    directory: RunDirectory, info: RunInfo, files: _Files, records: dict[str, Record], discovery: Discovery
+) -> None:
+    for sourced in files.valid.values():
+        directory.save_definition(sourced)
+    directory.save_records(records)
+    directory.write_json("discovery.json", discovery.to_json())
+    directory.save_info(info)
+
+
+# Files
+
+
+def _read_files(checkout: Checkout, path: str) -> _Files:
+    if path.startswith("/") or ".." in PurePosixPath(path).parts:
+        raise RepositoryError("addon_path is a folder inside addon_repo", subject=path)
+    try:
+        entries = checkout.entries(path, recursive=False)
+    except RepositoryError as error:
+        error.hint = error.hint or "addon_path names the folder with the definition files; nothing was removed"
+        raise
+    files, parsed = _Files(), defaultdict[str, list[SourcedDefinition]](list)
+    named = [entry for entry in entries if entry.path.endswith((".yaml", ".yml")) and entry.kind == "blob"]
+    contents = checkout.read(entry for entry in named if entry.mode != SYMBOLIC_LINK)
+    for entry in named:
+        try:
+            definition = _read_file(entry, contents)
+        except AddonError as error:
+            name = claimed_name(_text(contents, entry), entry.path) or ""
+            files.invalid.append(InvalidDefinition(entry.path, name, str(error)))
+        else:
+            parsed[definition.name].append(SourcedDefinition(entry.path, entry.blob, definition))
+    for name, sourced in parsed.items():
+        files.valid[name] = sourced[0]
+        if len(sourced) > 1:
+            places = ", ".join(item.file for item in sourced)
+            files.refuse(name, f"{places}: name: {name} is defined more than once")
+    return files
+
+
+def _read_file(entry: TreeEntry, contents: dict[str, bytes]) -> Definition:
+    if entry.mode == SYMBOLIC_LINK:
+        raise DefinitionError("is a symbolic link", subject=entry.path, hint="give a file")
+    return parse_definition(_text(contents, entry), entry.path)
+
+
+def _text(contents: dict[str, bytes], entry: TreeEntry) -> str:
+    return contents.get(entry.path, b"").decode("utf-8", "replace")
+
+
+def _check_dependencies(files: _Files) -> None:
+    """Refuse definitions that depend on an add-on no file defines, until none is left that does."""
+    while True:
+        known = files.valid.keys() | files.protected
+        for name, sourced in files.valid.items():
+            unknown = [other for other in sourced.definition.depends_on if other not in known]
+            if unknown:
+                files.refuse(name, f"{sourced.file}: dependsOn: no file defines {', '.join(unknown)}")
+                break
+        else:
+            return
+
+
+def _uncommitted(checkout: Checkout, revision: str) -> list[str]:
+    changed = checkout.uncommitted() if not revision else []
+    if not changed:
+        return []
+    shown = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
+    return [f"uncommitted changes are not part of this run: {shown}"]
+
+
+# Records
+
+
+def _removed(records: dict[str, Record], files: _Files, path: str) -> tuple[list[str], list[str]]:
+    """Add-ons whose file is gone from this folder; records of another folder are somebody else's."""
+    invalid_files = {item.file for item in files.invalid}
+    removed, warnings = [], []
+    for name, record in sorted(records.items()):
+        if not record.from_git or name in files.valid or name in files.protected or record.source_file in invalid_files:
+            continue
+        folder = str(PurePosixPath(record.source_file).parent)
+        if folder == str(PurePosixPath(path)):
+            removed.append(name)
+        else:
+            warnings.append(f"add-on {name} comes from the folder {folder}, not from {path}: left alone")
+    return removed, warnings
+
+
+def _chosen(only: list[str], names: Iterable[str]) -> set[str]:
+    known = set(names)
+    unknown = [name for name in only if name not in known]
+    if unknown:
+        raise DefinitionError(
+            f"no definition file or record names {', '.join(unknown)}", subject="addon_only", hint="correct the name"
+        )
+    return set(only) or known
+
+
+def _write_records(
+    client: Client, checkout: Checkout, files: _Files, info: RunInfo, records: dict[str, Record]
+) -> list[str]:
+    """Create and update the records of this run; ``records`` is brought up to date."""
+    written = []
+    for name in list(info.order):
+        sourced, record = files.valid[name], records.get(name)
+        spec = sourced.definition.to_spec()
+        source = _source(checkout, sourced, record)
+        if record and record.from_git and _same_spec(record, spec) and record.annotations.get(SOURCE_ANNOTATION) == source:
+            continue
+        written.append(name)
+        if info.check:
+            continue
+        try:
+            records[name] = apply_record(client, record_manifest(name, spec, source))
+        except ApiError as error:
+            if error.status == 403:
+                raise
+            info.order.remove(name)
+            info.invalid.append(InvalidDefinition(sourced.file, name, f"{sourced.file}: {error.message}"))
+    return written
+
+
+def _same_spec(record: Record, spec: dict[str, object]) -> bool:
+    return {name: value for name, value in record.spec.items() if name != "syncRequest"} == spec
+
+
+def _source(checkout: Checkout, sourced: SourcedDefinition, record: Record | None) -> str:
+    """``file@commit`` with the commit at which this blob was first seen: it moves only when the blob changes."""
+    if record and record.source_file == sourced.file and record.source_commit:
+        blob = checkout.object_id(record.source_commit, sourced.file)
+        # A shallow clone may lack the old commit: then an equal spec is all that can be known.
+        if blob == sourced.blob or (blob is None and _same_spec(record, sourced.definition.to_spec())):
+            return record.annotations[SOURCE_ANNOTATION]
+    return f"{sourced.file}@{checkout.commit}"
+
+
+def _read_key(client: Client, namespace: str, *, required: bool) -> bytes | None:
+    """The cluster's hash key; ``None`` when it is absent, or may not be read in a preview."""
+    path = f"/api/v1/namespaces/{namespace}/secrets/{KEY_SECRET}"
+    try:
+        data = client.get(path).body.get("data") or {}
+    except ApiError as error:
+        if error.status == 404 or (error.forbidden and not required):
+            return None
+        raise
+    return base64.b64decode(data[KEY_FIELD]) if data.get(KEY_FIELD) else None
+
+
+def facts_of_record(definition: Definition, record: Record) -> dict[str, object]:
+    """What conditionals of a play may want to know of an add-on."""
+    return {
+        "phase": record.phase,
+        "suspended": definition.suspend,
+        "paused": record.paused,
+        "manual_sync": definition.manual_sync,
+        "adopt": definition.adopt,
+        "depends_on": list(definition.depends_on),
+    }
+

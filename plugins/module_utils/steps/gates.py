@@ -1,0 +1,48 @@
+"""The gates: what holds a plan back although it could be carried out, decided on nothing but the plan and the record."""
+
+from __future__ import annotations
+
+from ..model.bundle import Bundle
+from ..model.plan import Plan, PlanItem
+from .session import Session
+
+
+def judge(session: Session, made: Plan, bundle: Bundle) -> None:
+    """Set the gate that holds the plan back, the strictest first."""
+    record = session.record(made.name)
+    definition = session.directory.definition(made.name).definition
+    made.gate, made.gate_reason = "", ""
+    unsettled = made.unsettled
+    foreign = [item for item in made.items if item.foreign and item.managed and item.action != "unchanged"]
+    changing = [item for item in foreign if item.action != "adopt"]
+    if unsettled:
+        first = unsettled[0]
+        more = f" (and {len(unsettled) - 1} more)" if len(unsettled) > 1 else ""
+        made.gate, made.gate_reason = "refused", f"{first.key}: {first.reason}{more}"
+    elif bundle.hooks and not definition.skip_hooks:
+        names = ", ".join(str(item.key) for item in bundle.hooks[:3])
+        made.gate = "hooks"
+        made.gate_reason = f"has Helm hooks ({names}), which this version can't run. Set skipHooks: true to leave them out"
+    elif foreign and not definition.adopt:
+        made.gate = "adoption"
+        made.gate_reason = f"{_listed(foreign)} run already and are not this add-on's. Set adopt: true to take them over"
+    elif foreign and not definition.allow_adopt_changes and (changing or _adopts_at_first(made, record.applied_before)):
+        others = changing or made.with_action("create")
+        made.gate = "adoption"
+        made.gate_reason = (
+            f"taking over what runs would change {_listed(others)}. "
+            "Correct the source until nothing changes, or set allowAdoptChanges: true"
+        )
+    elif definition.manual_sync and made.changes and record.sync_request <= record.applied_sync_request:
+        made.gate = "manual-sync"
+        made.gate_reason = "changes wait for a sync: raise spec.syncRequest of the Addon"
+
+
+def _adopts_at_first(made: Plan, applied_before: bool) -> bool:
+    """An add-on taken over whole must be whole already: at the first sync an object to create is a change, too."""
+    return not applied_before and bool(made.with_action("create"))
+
+
+def _listed(items: list[PlanItem]) -> str:
+    shown = ", ".join(str(item.key) for item in items[:3])
+    return shown + (f" and {len(items) - 3} more" if len(items) > 3 else "")

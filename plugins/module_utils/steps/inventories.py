@@ -1,0 +1,40 @@
+"""What an add-on's inventory becomes: entries by what the plan says and by what the run did."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..model.inventory import Inventory, InventoryEntry
+from ..model.outcome import ObjectResult, Outcome
+from ..model.plan import Plan
+
+
+def inventory_after(before: Inventory, plan: Plan, outcome: Outcome | None = None) -> Inventory:
+    """The inventory after a run that did what ``outcome`` says; without one, after a run that had nothing to do.
+
+    Facts of objects that were only checked are not recorded anew as long as nothing else is.
+    """
+    entries = dict(before.entries)
+    applied = {item.key: item for item in outcome.applied} if outcome else {}
+    pruned = {item.key for item in outcome.pruned} if outcome else set()
+    gone = {*plan.gone, *(outcome.gone if outcome else [])}
+    for item in plan.items:
+        key, known = item.key, entries.get(item.key)
+        if item.action == "keep":
+            if known:
+                entries[key] = replace(known, state=item.kept_as)
+        elif item.action == "prune":
+            if known and key in pruned:
+                entries[key] = replace(known, state="pruning")
+        elif key in applied:
+            entries[key] = InventoryEntry(key, item.version, "applied", applied[key].facts)
+        elif item.action == "unchanged" and item.managed:
+            facts = item.facts if outcome or not (known and known.facts) else known.facts
+            entries[key] = InventoryEntry(key, item.version, "applied", facts)
+    for key in gone:
+        entries.pop(key, None)
+    return Inventory(entries)
+
+
+def kept(plan: Plan) -> list[ObjectResult]:
+    return [ObjectResult(item.key, item.reason) for item in plan.with_action("keep")]

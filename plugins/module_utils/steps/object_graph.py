@@ -1,0 +1,102 @@
+"""The object graph inside an add-on: what has to be applied before what, read from the objects themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..model.errors import GraphError
+from ..model.graph import Edge
+from ..model.names import DEPENDS_ON_ANNOTATION
+from ..model.normalise import pod_spec
+from ..model.objects import Manifest, ObjectKey, key_of
+
+# Only a tie-break between objects that no edge orders: what others read comes first, what intercepts them last.
+_RANKS: dict[tuple[str, str], int] = {
+    ("", "Namespace"): 0,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): 0,
+    ("scheduling.k8s.io", "PriorityClass"): 1,
+    ("storage.k8s.io", "StorageClass"): 1,
+    ("", "ServiceAccount"): 2,
+    ("rbac.authorization.k8s.io", "ClusterRole"): 2,
+    ("rbac.authorization.k8s.io", "Role"): 2,
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): 3,
+    ("rbac.authorization.k8s.io", "RoleBinding"): 3,
+    ("", "Secret"): 3,
+    ("", "ConfigMap"): 3,
+    ("", "PersistentVolume"): 3,
+    ("", "PersistentVolumeClaim"): 3,
+    ("", "Service"): 4,
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): 9,
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): 9,
+}
+_DEFAULT_RANK = 5
+
+
+def rank_of(key: ObjectKey) -> int:
+    return _RANKS.get(key.group_kind, _DEFAULT_RANK)
+
+
+def edges_of(manifest: Manifest, others: Mapping[ObjectKey, Manifest]) -> list[Edge[ObjectKey]]:
+    """Edges to the objects of this walk that have to be applied before this one.
+
+    :raises GraphError: for a ``depends-on`` annotation that can't be read.
+    """
+    key = key_of(manifest)
+    wanted: dict[ObjectKey, str] = {}
+    if key.namespace:
+        wanted[ObjectKey("", "Namespace", "", key.namespace)] = "in namespace"
+    for kind, name in _references(pod_spec(manifest) or {}):
+        wanted[ObjectKey("", kind, key.namespace, name)] = "used by its pods"
+    role = manifest.get("roleRef")
+    if isinstance(role, dict) and key.group == "rbac.authorization.k8s.io":
+        kind = str(role.get("kind"))
+        wanted[ObjectKey(key.group, kind, key.namespace if kind == "Role" else "", str(role.get("name")))] = "its role"
+    for blocker in _depends_on(manifest, key):
+        wanted[blocker] = "depends-on"
+    return [Edge(blocker, reason) for blocker, reason in wanted.items() if blocker in others and blocker != key]
+
+
+def _depends_on(manifest: Manifest, key: ObjectKey) -> list[ObjectKey]:
+    text = (manifest["metadata"].get("annotations") or {}).get(DEPENDS_ON_ANNOTATION, "")
+    blockers = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        words = part.split("/")
+        if len(words) != 4 or not words[1] or not words[3]:
+            raise GraphError(
+                f"annotation {DEPENDS_ON_ANNOTATION}: {part!r} is not <group>/<kind>/<namespace>/<name>",
+                subject=str(key),
+                hint="the core group and the namespace of cluster-scoped kinds are empty: /Service/web/api",
+            )
+        blockers.append(ObjectKey(*words))
+    return blockers
+
+
+def _references(pod: dict[str, Any]) -> set[tuple[str, str]]:
+    """Kind and name of the objects in its own namespace that a pod can't start without."""
+    found: set[tuple[str, str | None]] = {("ServiceAccount", pod.get("serviceAccountName"))}
+    for volume in _dicts(pod.get("volumes")):
+        found.add(("ConfigMap", _get(volume, "configMap", "name")))
+        found.add(("Secret", _get(volume, "secret", "secretName")))
+        found.add(("PersistentVolumeClaim", _get(volume, "persistentVolumeClaim", "claimName")))
+        for source in _dicts(_get(volume, "projected", "sources")):
+            found.add(("ConfigMap", _get(source, "configMap", "name")))
+            found.add(("Secret", _get(source, "secret", "name")))
+    for container in [*_dicts(pod.get("initContainers")), *_dicts(pod.get("containers"))]:
+        for source in _dicts(container.get("envFrom")):
+            found.add(("ConfigMap", _get(source, "configMapRef", "name")))
+            found.add(("Secret", _get(source, "secretRef", "name")))
+        for variable in _dicts(container.get("env")):
+            found.add(("ConfigMap", _get(variable, "valueFrom", "configMapKeyRef", "name")))
+            found.add(("Secret", _get(variable, "valueFrom", "secretKeyRef", "name")))
+    return {(kind, name) for kind, name in found if isinstance(name, str) and name}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _get(value: Any, *path: str) -> Any:
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value

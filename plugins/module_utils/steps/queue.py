@@ -1,0 +1,116 @@
+"""Between PLAN and CONVERGE: reads all bundles and plans, makes the checks that need all of them, and says who is next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..model.errors import AddonError
+from ..model.outcome import Outcome
+from ..model.plan import Plan
+from ..model.record import Record
+from .claims import settle_claims
+from .dependencies import failed_dependency
+from .gates import judge
+from .inventories import inventory_after, kept
+from .session import Session
+
+
+@dataclass(slots=True)
+class Queue:
+    """``converge`` in dependency order, ``skipped`` with the reason of each."""
+
+    converge: list[str] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+GATE_PHASES = {"refused": "Error", "hooks": "Blocked", "adoption": "Blocked", "manual-sync": "OutOfSync"}
+
+
+def queue(session: Session) -> Queue:
+    """Judge the whole run. Every add-on has an outcome afterwards, also those that nothing will be done for."""
+    result = Queue()
+    info = session.info
+    for invalid in info.invalid:
+        if invalid.name:
+            outcome = Outcome(invalid.name, phase="Error", error=invalid.reason, message=invalid.reason)
+            session.directory.save_outcome(outcome)
+            if _to_record(session, invalid.name, "Error", invalid.reason):
+                result.converge.append(invalid.name)
+    plans = {name: session.directory.plan(name) for name in info.order}
+    for name, plan in plans.items():
+        bundle = session.directory.bundle(name)
+        if plan and bundle:
+            settle_claims(session, plan)
+            judge(session, plan, bundle)
+            session.directory.save_plan(plan)
+    for name, plan in plans.items():
+        outcome = session.directory.outcome(name)
+        outcome.skipped = failed_dependency(session, name)
+        due = _planned(session, outcome, plan) if plan else _failed(session, outcome)
+        session.directory.save_outcome(outcome)
+        if outcome.skipped:
+            result.skipped[name] = outcome.skipped
+        elif due:
+            result.converge.append(name)
+    for name in info.removed:
+        outcome = Outcome(name, phase="Pending", message="its definition left git", pending=True)
+        session.directory.save_outcome(outcome)
+        result.converge.append(name)
+    return result
+
+
+def _failed(session: Session, outcome: Outcome) -> bool:
+    """An add-on that could not be rendered or planned: its Error, once to be recorded."""
+    outcome.phase = "Error"
+    outcome.error = outcome.error or str(AddonError("was not planned", addon=outcome.name))
+    outcome.message = outcome.error
+    return _to_record(session, outcome.name, "Error", outcome.error)
+
+
+def _planned(session: Session, outcome: Outcome, plan: Plan) -> bool:
+    """Fill in the outcome of a planned add-on; whether CONVERGE has something to do or to record for it."""
+    name, record = outcome.name, session.record(outcome.name)
+    definition = session.directory.definition(name).definition
+    outcome.planned = plan.counts()
+    outcome.unknown = outcome.planned.get("unknown", 0)
+    outcome.kept = kept(plan)
+    outcome.pending = plan.pending
+    if definition.suspend or record.paused:
+        outcome.phase, outcome.message, outcome.pending = "Suspended", suspension(session, record), False
+        return _to_record(session, name, "Suspended", outcome.message)
+    if plan.gate:
+        outcome.phase, outcome.message = GATE_PHASES[plan.gate], plan.gate_reason  # type: ignore[assignment]
+        if plan.gate == "refused":
+            outcome.error = plan.gate_reason
+            return True
+        held = (record.status.get("preview") or {}).get("digest")
+        return held != plan.digest or _to_record(session, name, outcome.phase, plan.gate_reason)
+    outcome.phase = record.phase  # type: ignore[assignment]
+    return bool(plan.changes) or _unrecorded(session, plan, record)
+
+
+def _unrecorded(session: Session, plan: Plan, record: Record) -> bool:
+    """Whether the record does not say yet what is so, although no object has to change."""
+    bundle = session.directory.bundle(plan.name)
+    status = record.status
+    return (
+        bundle is None
+        or record.phase != "Synced"
+        or record.condition("Healthy") != "True"
+        or status.get("observedGeneration") != record.generation
+        or status.get("appliedHash") != bundle.digest
+        or status.get("renderKey") != bundle.render_key
+        or inventory_after(record.inventory, plan) != record.inventory
+    )
+
+
+def _to_record(session: Session, name: str, phase: str, message: str) -> bool:
+    record = session.record(name)
+    return record.exists and (record.phase != phase or record.status.get("message") != message)
+
+
+def suspension(session: Session, record: Record) -> str:
+    """Why an add-on is left as it is: the annotation in the cluster, or the field in git."""
+    if not record.paused:
+        return "suspend: true in git"
+    return "paused by annotation" + (f": {record.paused_reason}" if record.paused_reason else "")

@@ -1,0 +1,107 @@
+"""Reading and writing Addon records, always as the caller; status writes are guarded by the record's resourceVersion."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..cluster.client import ApiError, Client
+from ..model.errors import BootstrapError, ClusterError
+from ..model.names import FIELD_MANAGER, RECORD_CRD, RECORD_GROUP, RECORD_PLURAL, RECORD_VERSION
+from ..model.objects import Manifest
+from ..model.record import Record
+from .session import Session
+
+COLLECTION = f"/apis/{RECORD_GROUP}/{RECORD_VERSION}/{RECORD_PLURAL}"
+BOOTSTRAP_HINT = "run ansible-playbook rendimiento.addons.bootstrap once with an administrator's kubeconfig"
+LARGEST_STATUS_BYTES = 900_000
+"""A record must stay well below the 1.5 MiB that etcd takes, of which a dry run tells nothing (observed)."""
+
+
+def list_records(client: Client) -> dict[str, Record] | None:
+    """All records by name; ``None`` when the cluster does not know the kind."""
+    try:
+        items, _version = client.list_all(COLLECTION)
+    except ApiError as error:
+        if error.kind_not_served:
+            return None
+        raise
+    return {record.name: record for record in map(Record.from_manifest, items)}
+
+
+def bootstrap_error(what: str) -> BootstrapError:
+    return BootstrapError(f"the cluster has no {what}", hint=BOOTSTRAP_HINT)
+
+
+def apply_record(client: Client, manifest: Manifest) -> Record:
+    """Create or update the part of a record that git owns; the counter and people's annotations stay theirs."""
+    path = f"{COLLECTION}/{manifest['metadata']['name']}"
+    response = client.apply(path, manifest, dry_run=False, force=True, manager=FIELD_MANAGER)
+    return Record.from_manifest(response.body)
+
+
+def read_record(session: Session, name: str) -> Record | None:
+    """The record as it is now, kept in the run directory; ``None`` when it does not exist."""
+    if not session.info.record_kind_served:
+        return None
+    try:
+        record = Record.from_manifest(session.caller.get(f"{COLLECTION}/{name}").body)
+    except ApiError as error:
+        if error.not_found:
+            return None
+        if error.kind_not_served:
+            raise bootstrap_error(f"kind {RECORD_CRD}") from error
+        raise
+    session.keep_record(record)
+    return record
+
+
+def write_status(session: Session, name: str, changes: dict[str, Any]) -> Record:
+    """Merge ``changes`` into a record's status; a field set to ``None`` goes.
+
+    The add-on's lock is held, so nobody else writes its status: when the record moved (an annotation, a spec), the
+    same changes go onto the new version.
+    :raises ClusterError: when it is gone, or would become too large.
+    """
+    size = len(json.dumps(changes))
+    if size > LARGEST_STATUS_BYTES:
+        raise ClusterError(
+            f"its status would be {size // 1000} kB, more than a record can hold",
+            addon=name,
+            hint="split the add-on into smaller ones",
+        )
+    for attempt in range(5):
+        record = session.record(name)
+        body = {"metadata": {"resourceVersion": record.resource_version}, "status": changes}
+        try:
+            response = session.caller.patch(
+                f"{COLLECTION}/{name}/status",
+                body=body,
+                query={"fieldManager": FIELD_MANAGER},
+                content_type="application/merge-patch+json",
+            )
+        except ApiError as error:
+            if error.status == 409 and attempt < 4 and read_record(session, name):
+                continue
+            raise error.about(addon=name) from error
+        record = Record.from_manifest(response.body)
+        session.keep_record(record)
+        return record
+    raise AssertionError("unreachable")
+
+
+def write_ahead(session: Session, name: str) -> None:
+    """Put old and new together into the inventory, before the first change of this add-on in this run."""
+    outcome = session.directory.outcome(name)
+    bundle = session.directory.bundle(name)
+    plan = session.directory.plan(name)
+    if outcome.inventory_ahead or bundle is None or plan is None:
+        return
+    record = session.record(name)
+    managed = [(item.key, item.version) for item in plan.items if item.managed]
+    ahead = record.inventory.ahead(managed).to_status()
+    if ahead != record.status.get("objects"):
+        write_status(session, name, {"objects": ahead})
+    outcome.inventory_ahead = True
+    session.directory.save_outcome(outcome)
+

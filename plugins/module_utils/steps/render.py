@@ -1,0 +1,80 @@
+"""The second step: renders one add-on to a bundle, with every object placed, labelled and identified."""
+
+from __future__ import annotations
+
+from ..model.bundle import Bundle
+from ..model.errors import AddonError
+from ..model.keyed_hash import keyed_hash
+from ..model.normalise import Namespaced, SourceObject, is_definition, kinds_of_definition, normalise
+from ..repository.git import Checkout
+from .dependencies import bundles_of_dependencies
+from .session import Session
+from .sources.registry import source_for
+from .sources.source import SourceRequest
+
+
+def render(session: Session, name: str) -> Bundle:
+    """The add-on's bundle: rendered once per run, then read from the run directory.
+
+    :raises AddonError: names the add-on and what in its source is wrong; kept as the add-on's outcome.
+    """
+    known = session.directory.bundle(name)
+    if known:
+        return known
+    try:
+        bundle = _render(session, name)
+    except AddonError as error:
+        error.about(addon=name)
+        outcome = session.directory.outcome(name)
+        outcome.phase, outcome.error = "Error", str(error)
+        session.directory.save_outcome(outcome)
+        raise
+    session.directory.save_bundle(bundle)
+    return bundle
+
+
+def _render(session: Session, name: str) -> Bundle:
+    definition = session.directory.definition(name).definition
+    request = SourceRequest(definition, Checkout.open(session.info.repository, session.info.commit))
+    source = source_for(request)
+    rendered = source.render(request)
+    normalised = normalise(
+        rendered.documents,
+        addon=name,
+        namespace=definition.namespace,
+        create_namespace=definition.create_namespace,
+        namespaced=_scopes(session, name, rendered.documents),
+    )
+    objects, hooks = normalised.objects, normalised.hooks
+    inputs = {
+        "source": [source.kind, rendered.inputs],
+        "definition": [definition.namespace, definition.release_name, definition.create_namespace, definition.patches],
+        "values": [definition.values, definition.values_from],
+    }
+    return Bundle(
+        name=name,
+        source_kind=source.kind,
+        commit=rendered.commit,
+        digest=keyed_hash(session.key, [[item.manifest for item in objects], [item.manifest for item in hooks]]),
+        render_key=keyed_hash(session.key, inputs),
+        objects=objects,
+        hooks=hooks,
+        warnings=[*rendered.warnings, *normalised.warnings],
+    )
+
+
+def _scopes(session: Session, name: str, documents: list[SourceObject]) -> Namespaced:
+    """Scope by what the cluster serves, else by the CustomResourceDefinitions of this add-on and its dependencies."""
+    coming: dict[tuple[str, str, str], bool] = {}
+    manifests = [item.manifest for bundle in bundles_of_dependencies(session, name) for item in bundle.objects]
+    manifests += [document.manifest for document in documents if isinstance(document.manifest, dict)]
+    for manifest in manifests:
+        if isinstance(manifest.get("apiVersion"), str) and isinstance(manifest.get("kind"), str) and is_definition(manifest):
+            for group, version, kind, namespaced in kinds_of_definition(manifest):
+                coming[group, version, kind] = namespaced
+
+    def namespaced(group: str, version: str, kind: str) -> bool | None:
+        resource = session.discovery.find(group, version, kind)
+        return resource.namespaced if resource else coming.get((group, version, kind))
+
+    return namespaced

@@ -1,0 +1,146 @@
+"""One run as its steps see it: the run directory, the two identities towards the cluster, discovery and the hash key.
+
+Records and locks are the caller's business, everything an add-on installs the acting account's: the two clients are
+kept apart here and nowhere else. Opened sessions live as long as the process, so that a looped task pays once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from ..cluster.access import AccessOptions, Credential, resolve
+from ..cluster.client import Client
+from ..cluster.discovery import Discovery, discover
+from ..cluster.snapshot import Snapshot, take
+from ..model.errors import ClusterError, RunDirectoryError
+from ..model.json_fields import decode, encode
+from ..model.masking import Placeholders
+from ..model.objects import GroupKind
+from ..model.record import Record
+from ..model.run_directory import RunDirectory, RunInfo
+
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+Progress = Callable[[str], None]
+
+
+class Session:
+    """:raises RunDirectoryError: when the folder is not that of a run on this host."""
+
+    def __init__(self, path: str) -> None:
+        self.directory = RunDirectory.open(path)
+        self.info: RunInfo = self.directory.info
+        self.mutex = threading.Lock()
+
+    @cached_property
+    def _secrets(self) -> dict[str, Any]:
+        value = self.directory.read_json("credential.json")
+        if not isinstance(value, dict):
+            raise RunDirectoryError("has no credentials", subject=str(self.directory.path), hint="start a new run")
+        return value
+
+    @cached_property
+    def key(self) -> bytes:
+        """The key of all digests of this run."""
+        return bytes.fromhex(self._secrets["key"])
+
+    @cached_property
+    def placeholders(self) -> Placeholders:
+        return Placeholders(self.key)
+
+    @cached_property
+    def caller(self) -> Client:
+        return self._client("")
+
+    @cached_property
+    def acting(self) -> Client:
+        account = self.info.options.impersonate
+        return self._client(account) if account else self.caller
+
+    @cached_property
+    def discovery(self) -> Discovery:
+        return Discovery.from_json(self.directory.read_json("discovery.json"))
+
+    def rediscover(self) -> Discovery:
+        """Ask the server again, after CustomResourceDefinitions or APIServices changed."""
+        found = discover(self.acting)
+        self.directory.write_json("discovery.json", found.to_json())
+        self.__dict__["discovery"] = found
+        self.__dict__.pop("definitions", None)
+        return found
+
+    @cached_property
+    def definitions(self) -> dict[str, str]:
+        """``uid/generation`` of every CustomResourceDefinition by name; empty when they may not be listed."""
+        try:
+            items, _version = self.acting.list_all(_DEFINITIONS, metadata_only=True)
+        except ClusterError:
+            return {}
+        metadata = [item["metadata"] for item in items]
+        return {one["name"]: f"{one['uid']}/{one.get('generation', 0)}" for one in metadata}
+
+    @cached_property
+    def records(self) -> dict[str, Record]:
+        return self.directory.records()
+
+    def keep_record(self, record: Record) -> None:
+        """Remember a record as it was read or written last."""
+        self.records[record.name] = record
+        self.directory.save_records(self.records)
+
+    def record(self, name: str) -> Record:
+        return self.records.get(name) or Record(name)
+
+    def snapshot(self, kinds: set[GroupKind]) -> Snapshot:
+        """The run's shared metadata of all labelled objects, with these kinds in it; read once per kind and run."""
+        stored = self.directory.read_json("snapshot.json")
+        snapshot = Snapshot.from_json(stored) if stored else None
+        known = (snapshot.complete | set(snapshot.incomplete)) if snapshot else set()
+        missing = kinds - known
+        if snapshot is None or missing:
+            more = self.fresh_snapshot(missing)
+            if snapshot:
+                snapshot.objects.update(more.objects)
+                snapshot.complete |= more.complete
+                snapshot.incomplete.update(more.incomplete)
+            else:
+                snapshot = more
+            self.directory.write_json("snapshot.json", snapshot.to_json())
+        return snapshot
+
+    def fresh_snapshot(self, kinds: set[GroupKind]) -> Snapshot:
+        """The same read now, and not shared."""
+        return take(self.acting, self.discovery, sorted(kinds), workers=self.info.options.workers)
+
+    def _client(self, account: str) -> Client:
+        credential = Credential.from_json(self._secrets["credential"])
+        return Client(
+            credential,
+            impersonate=account,
+            workers=self.info.options.workers,
+            files=self.directory.folder("credential"),
+            on_unauthorized=self._renewed,
+        )
+
+    def _renewed(self) -> Credential:
+        with self.mutex:
+            return resolve(decode(AccessOptions, self._secrets["access"]))
+
+
+_sessions: dict[str, Session] = {}
+
+
+def open_session(path: str) -> Session:
+    """The session of this process for a run; a loop's items share it, with its connections."""
+    if path not in _sessions:
+        _sessions[path] = Session(path)
+    return _sessions[path]
+
+
+def save_credential(directory: RunDirectory, credential: Credential, access: AccessOptions, key: bytes) -> None:
+    directory.write_json(
+        "credential.json", {"credential": credential.to_json(), "access": encode(access), "key": key.hex()}
+    )
