@@ -12,6 +12,7 @@ from types import FrameType
 from .binaries import cache_folder, collect
 from .cluster import Cluster
 from .errors import LocalClusterError
+from .processes import INTERRUPTS
 from .users import USERS
 
 
@@ -30,8 +31,9 @@ def main() -> int:
     arguments = parser.parse_args()
 
     # `up` must clean up after itself also when something else than Ctrl-C ends it.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    for number in INTERRUPTS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         match arguments.command:
             case "up":
@@ -88,6 +90,9 @@ def tell(line: str) -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    # Once is enough: a second one would end the clean-up, not the command.
+    for each in INTERRUPTS:
+        signal.signal(each, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

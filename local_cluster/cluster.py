@@ -170,7 +170,7 @@ class Cluster:
 
         self._progress("starting kube-controller-manager, kube-scheduler and kwok")
         api = self._client(chosen)
-        nodes.forget_leases(api)
+        nodes.prepare_leases(api)
         start(
             components.controller_manager(folder, certificates),
             components.scheduler(folder),

@@ -17,11 +17,20 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 POD_LOG_LINES = 40
 
 NODES = "/api/v1/nodes"
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+LEASE_NAMESPACE = "kube-node-lease"
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases"
 
 
-def forget_leases(api: ApiClient) -> None:
-    """Takes the nodes from the kwok of an earlier start; a new one would wait until that one's leases run out."""
+def prepare_leases(api: ApiClient) -> None:
+    """Lets a kwok that starts now take charge of the nodes at once.
+
+    It would wait a second for the namespace, which a new cluster gets only after a while, and until the leases of an
+    earlier kwok run out.
+    """
+    api.apply(
+        f"/api/v1/namespaces/{LEASE_NAMESPACE}",
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": LEASE_NAMESPACE}},
+    )
     api.delete(LEASES)
 
 

@@ -27,7 +27,12 @@ SECONDS_TO_KILL = 5.0
 
 # Standard input is the cluster's lock. It is given up only when the shell becomes the program, at which moment the
 # record is complete: a `down` that gets the lock sees every process.
-RECORD_AND_BECOME = 'printf %s "$$" > "$0" && exec "$@" < /dev/null'
+RECORD_AND_BECOME = 'cd / && printf %s "$$" > "$0" && exec "$@" < /dev/null'
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+# The processes that this one has started: it must take their exit status when they end, and nobody else's.
+_children: set[int] = set()
 
 
 @dataclass(frozen=True)
@@ -51,25 +56,34 @@ class Processes:
 
         `lock` is the descriptor of the cluster's lock, which must be held.
         """
-        self._pid_file(component.name).unlink(missing_ok=True)
+        pid_file = self._pid_file(component.name)
+        pid_file.unlink(missing_ok=True)
         self._arguments_file(component.name).write_text(json.dumps(component.arguments))
-        child = os.posix_spawn(
-            "/bin/sh",
-            ["sh", "-c", RECORD_AND_BECOME, str(self._pid_file(component.name)), str(program), *component.arguments],
-            os.environ,
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, lock, 0),
-                (os.POSIX_SPAWN_OPEN, 1, self.log(component.name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
-                (os.POSIX_SPAWN_DUP2, 1, 2),
-            ],
-            # Out of reach of the terminal's Ctrl-C, and without the signals that Python ignores.
-            setsid=True,
-            setsigdef=[signal.SIGINT, signal.SIGPIPE],
-        )
-        while self._recorded(component.name) != child:
-            if _has_ended(child):
-                raise self.failure(component.name, "ended at once")
-            time.sleep(0.002)
+        # An interrupt before the record is complete would leave a process that the clean-up does not see.
+        allowed = signal.pthread_sigmask(signal.SIG_BLOCK, INTERRUPTS)
+        try:
+            child = os.posix_spawn(
+                "/bin/sh",
+                ["sh", "-c", RECORD_AND_BECOME, str(pid_file), str(program), *component.arguments],
+                self._environment(),
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, lock, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, self.log(component.name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+                    (os.POSIX_SPAWN_DUP2, 1, 2),
+                    *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable()),
+                ],
+                # Out of reach of the terminal's Ctrl-C, and with all signals as programs expect them.
+                setsid=True,
+                setsigmask=[],
+                setsigdef=[*INTERRUPTS, signal.SIGPIPE],
+            )
+            _children.add(child)
+            while self._recorded(component.name) != child:
+                if _has_ended(child):
+                    raise self.failure(component.name, "ended at once")
+                time.sleep(0.002)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, allowed)
 
     def running(self, name: str) -> int | None:
         """The process id if the component runs."""
@@ -117,6 +131,10 @@ class Processes:
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
 
+    def _environment(self) -> dict[str, str]:
+        """Nothing of the caller's: etcd takes options from the environment, kwok from a file in the home folder."""
+        return {"PATH": os.defpath, "HOME": str(self.records)}
+
     def _recorded(self, name: str) -> int | None:
         try:
             return int(self._pid_file(name).read_text())
@@ -130,12 +148,24 @@ class Processes:
         return self.records / f"{name}.json"
 
 
+def _inheritable() -> list[int]:
+    """Descriptors that we got from our caller. A server that kept them would let the caller wait for their end."""
+    found = []
+    for entry in Path("/dev/fd").iterdir():
+        descriptor = int(entry.name)
+        # The one that lists the folder is gone by now.
+        with suppress(OSError):
+            if descriptor > 2 and os.get_inheritable(descriptor):
+                found.append(descriptor)
+    return found
+
+
 def _has_ended(pid: int) -> bool:
     """Whether it is a child of ours that has ended; takes its exit status, so that no zombie stays."""
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:
-        return False
+    if pid in _children and os.waitpid(pid, os.WNOHANG)[0] == pid:
+        _children.remove(pid)
+        return True
+    return False
 
 
 def _runs_with(pid: int, arguments: list[str]) -> bool:

@@ -43,10 +43,11 @@ class AddonAction(ActionBase):
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
         if self._play_context.become or self._connection.transport != "local":
-            result = self._execute_module(task_vars=task_vars)
+            result: dict[str, Any] = self._execute_module(task_vars=task_vars)
         else:
             result = self._run_here()
-        for line in result.get("report", []):
+        # Shown here, readable, and not once more inside of a failed task's result.
+        for line in result.pop("report", []):
             display.display(line)
         return result
 

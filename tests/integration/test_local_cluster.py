@@ -305,3 +305,21 @@ def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert "neither empty nor" in refused.stderr
     assert [each.name for each in tmp_path.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize(("version", "taken"), [("v4.0.1", True), ("v3.19.0", True), ("v2.17.0", False)])
+def test_a_suitable_helm_on_the_path_is_taken(cluster: Cluster, tmp_path: Path, version: str, taken: bool) -> None:
+    helm = tmp_path / "helm"
+    helm.write_text(f"#!/bin/sh\necho 'version.BuildInfo{{Version:\"{version}\"}}'\n")
+    helm.chmod(0o755)
+    printed = command("programs", PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert printed.returncode == 0, printed.stderr
+    assert (f"helm={helm}" in printed.stdout.splitlines()) == taken
+    assert str(helm) in printed.stderr
+
+
+def test_a_folder_of_programs_goes_before_everything_else(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "kubectl").symlink_to(cluster.programs["kubectl"])
+    printed = command("programs", KUBEBUILDER_ASSETS=str(tmp_path))
+    assert f"kubectl={tmp_path / 'kubectl'}" in printed.stdout.splitlines()
+    assert f"etcd={cluster.programs['etcd']}" in printed.stdout.splitlines()

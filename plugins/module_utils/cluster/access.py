@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from ..model.errors import ClusterError, CredentialError
 
@@ -103,6 +104,7 @@ def resolve(options: AccessOptions) -> Credential:
     if "://" not in credential.host:
         credential.host = f"https://{credential.host}"
     credential.host = credential.host.rstrip("/")
+    _check(credential)
     return credential
 
 
@@ -259,6 +261,18 @@ def _apply(options: AccessOptions, credential: Credential) -> None:
     if options.proxy or not credential.proxy:
         credential.proxy = surroundings.proxy
     credential.no_proxy = surroundings.no_proxy
+
+
+def _check(credential: Credential) -> None:
+    """What would otherwise turn up later, in an exception or a message that quotes the secret."""
+    if "@" in urlsplit(credential.host).netloc:
+        raise CredentialError("the API server's address contains a user", hint="give user and password by themselves")
+    for header in (credential.token, credential.basic):
+        if header and not (header.isascii() and header.isprintable()):
+            raise CredentialError(
+                f"the token of {credential.source} has characters that a token can't have",
+                hint="look for line breaks and quotes around it",
+            )
 
 
 def _read(subject: str, load: Callable[[], T]) -> T:

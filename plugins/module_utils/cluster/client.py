@@ -12,10 +12,12 @@ import json
 import os
 import random
 import re
+import shutil
 import socket
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,8 +93,8 @@ class Client:
     :param impersonate: the user to act as on every request, such as ``system:serviceaccount:ns:name``; no groups are
         sent, so that the server fills in the account's own (sending some would replace those).
     :param workers: threads that use it at the same time; so many connections are kept open.
-    :param files: folder with mode 0700 in which the client certificate may be written, mode 0600; without it one is
-        made in the temp folder when needed.
+    :param files: folder with mode 0700 in which a client certificate is written, mode 0600; without it one is made
+        when needed, and removed with the client.
     :param on_unauthorized: gives a fresh login when the server no longer accepts this one; called once per login.
     :param retry_window: seconds, see ``RETRY_WINDOW``.
     """
@@ -119,11 +121,12 @@ class Client:
     @property
     def host(self) -> str:
         """Address of the API server, such as ``https://10.0.0.1:6443``."""
-        return self._credential.host
+        return self._connection[0].host
 
     def _connect(self, credential: Credential) -> None:
         configuration = kubernetes_client.Configuration(host=credential.host)
-        configuration.connection_pool_maxsize = self.workers
+        # A lock is renewed and progress is looked at beside the workers.
+        configuration.connection_pool_maxsize = self.workers + 2
         configuration.proxy, configuration.no_proxy = credential.proxy, credential.no_proxy
         configuration.verify_ssl = credential.verify
         configuration.tls_server_name = credential.tls_server_name
@@ -144,12 +147,14 @@ class Client:
             headers["Authorization"] = authorization
         if self.impersonate:
             headers["Impersonate-User"] = self.impersonate
-        self._credential, self._pool, self._headers = credential, pool, headers
+        # One assignment: other threads see the old login or the new one, never parts of both.
+        self._connection = (credential, pool, headers)
 
     def _write_certificate(self, credential: Credential) -> Path:
         """Certificate and key in one file: Python's TLS reads them from nowhere else, at every new connection."""
         if self._files is None:
             self._files = Path(tempfile.mkdtemp(prefix="rendimiento-"))
+            weakref.finalize(self, shutil.rmtree, self._files, ignore_errors=True)
         content = f"{credential.client_certificate}\n{credential.client_key}\n".encode()
         path = self._files / f"client-{hashlib.sha256(content).hexdigest()[:16]}.pem"
         if not path.exists():
@@ -274,7 +279,7 @@ class Client:
     def _send(self, method: str, url: str, data: bytes | None, headers: dict[str, str], timeout: float) -> Response:
         """One try, and a second one with a fresh login when the server does not accept the one we have."""
         for attempt in (1, 2):
-            credential, pool, login = self._credential, self._pool, self._headers
+            credential, pool, login = self._connection
             limits = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=timeout)
             try:
                 raw = pool.request(
@@ -288,8 +293,13 @@ class Client:
             except urllib3.exceptions.HTTPError as error:
                 raise _NoAnswerError(error) from error
             self._answered = True
-            if raw.status < 400:
+            if raw.status < 300:
                 return _response(raw)
+            if raw.status < 400:
+                raise ClusterError(
+                    f"{credential.host} redirects to another address, as no API server does",
+                    hint="check the server of the kubeconfig and proxies in between",
+                )
             if raw.status == 401 and attempt == 1 and self._log_in_again(credential):
                 continue
             raise self._refusal(_api_error(raw, method, url), credential)
@@ -317,7 +327,7 @@ class Client:
         if self._on_unauthorized is None:
             return False
         with self._lock:
-            if self._credential is refused:
+            if self._connection[0] is refused:
                 self._connect(self._on_unauthorized())
         return True
 
@@ -363,8 +373,9 @@ class _NoAnswerError(Exception):
             case exceptions.ReadTimeoutError():
                 reason = "no answer in time"
             case exceptions.SSLError():
-                self.not_sent = True
                 reason = self._tls(error)
+                # It can break at any time; only what can't pass is known to come from the handshake.
+                self.not_sent = not self.may_pass
             case exceptions.LocationValueError():
                 self.may_pass = False
                 reason = "that is no address"
@@ -381,7 +392,11 @@ class _NoAnswerError(Exception):
         if "WRONG_VERSION_NUMBER" in text:
             self.may_pass = False
             return "it does not speak TLS, so the address should begin with http://"
-        return "the TLS handshake failed"
+        if "PEM" in text or "no start line" in text:
+            self.may_pass = False
+            self.hint = "check the certificates and the key in the kubeconfig"
+            return "a certificate or a key of the login is not PEM"
+        return "the TLS connection failed"
 
 
 def _system_reason(error: BaseException | None) -> str:

@@ -106,7 +106,10 @@ def discover(client: Client) -> Discovery:
 
     :raises ClusterError: it is older than Kubernetes 1.27 and has no aggregated discovery; or as ``Client.request``.
     """
-    server_version = client.get("/version").body["gitVersion"]
+    version = client.get("/version").body
+    if not isinstance(version, dict) or "gitVersion" not in version:
+        raise ClusterError(f"{client.host} does not answer as an API server", hint="check the server of the kubeconfig")
+    server_version = version["gitVersion"]
     lists: list[dict[str, Any]] = []
     for path in ("/api", "/apis"):
         try:

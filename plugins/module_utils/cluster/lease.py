@@ -26,7 +26,7 @@ class LeaseLock:
 
     :param holder: identity of the run; a run that comes again as the same holder has the lock at once.
     :param duration_seconds: how long a Lease has to stay unchanged until its holder counts as gone.
-    :param now: the monotonic clock, in seconds.
+    :param now: the monotonic clock, in seconds; ``sleep`` goes with it.
     """
 
     def __init__(
@@ -38,30 +38,30 @@ class LeaseLock:
         duration_seconds: int = 60,
         *,
         now: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.name = name
         self.holder = holder
         self.duration_seconds = duration_seconds
         self._client = client
         self._now = now
+        self._sleep = sleep
         self._collection = f"/apis/coordination.k8s.io/v1/namespaces/{quote(namespace)}/leases"
         self._path = f"{self._collection}/{quote(name)}"
         self._namespace = namespace
         self._lease: dict[str, Any] | None = None
 
-    def acquire(self, wait: float | None = None, poll: float = 1.0) -> None:
-        """Takes the lock.
+    def acquire(self, wait: float = 0.0, poll: float = 1.0) -> None:
+        """Takes the lock, and waits at most ``wait`` seconds for it.
 
-        A Lease of somebody else is taken over when it did not change for its own duration while we looked; one that
-        was given back is taken at once.
+        A Lease of somebody else is taken over when it did not change for its own duration while we looked, so a
+        shorter ``wait`` never takes over; one that was given back is taken at once.
 
-        :param wait: seconds to wait at most, also for a holder that is alive, to finish. None waits as long as it
-            takes to know whether the holder is alive: until its Lease changes, or its duration has passed.
         :raises LockError: somebody else holds it, named with the time since when.
         :raises ApiError: the Lease can't be read or written; ``not_found_namespace`` when its namespace is missing.
         """
         start = self._now()
-        seen, seen_at, alive = "", start, False
+        seen, seen_at = "", start
         while True:
             lease = self._read()
             if lease is None:
@@ -70,7 +70,6 @@ class LeaseLock:
                 continue
             version, spec = lease["metadata"]["resourceVersion"], lease["spec"]
             if version != seen:
-                alive = bool(seen)
                 seen, seen_at = version, self._now()
             holder = spec.get("holderIdentity") or ""
             duration = spec.get("leaseDurationSeconds") or self.duration_seconds
@@ -78,9 +77,9 @@ class LeaseLock:
                 if self._write(lease, taken_over=holder != self.holder):
                     return
                 continue
-            if alive if wait is None else self._now() - start >= wait:
+            if self._now() - start >= wait:
                 raise self._held_by(holder, spec, duration)
-            time.sleep(poll)
+            self._sleep(poll)
 
     def check(self) -> None:
         """Makes sure that the lock is still ours, without writing.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..model.record import Record
 from ..model.run_directory import RunOptions
 from ..steps.definitions import DefinitionsRequest, facts_of_record, read_definitions
-from ..model.record import Record
 from .invocation import Invocation, Parameters, Result
 from .options import ACCESS_SPEC, STATE_NAMESPACE_SPEC, access_options
 

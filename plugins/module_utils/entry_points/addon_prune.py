@@ -1,4 +1,4 @@
-"""``addon_prune``: deletes what left the source, with proof; protected kinds and keep policies stay and are reported."""
+"""``addon_prune``: deletes what left the source, with proof; what is protected or has a keep policy is reported."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
                 values={
                     "active": beginning.active,
                     "removed": beginning.removed,
+                    "uninstall": beginning.uninstall,
                     "suspended": beginning.suspended,
                     "skipped": beginning.skipped,
                     "reason": beginning.reason,
@@ -70,9 +71,7 @@ def _ended(outcome: Outcome) -> Result:
 
 def _summary(session: Session, parameters: Parameters) -> Result:
     summary = summarise(session, parameters["fail_on"], parameters["summary_file"] or "", parameters["keep_run"])
-    return Result(
-        values={"addons": summary.addons},
-        report=summary.table,
-        stats={"addon_summary": summary.addons},
-        failure=summary.failure,
-    )
+    if summary.failure:
+        # Ansible prints the whole result of a failed task, and takes no statistics from it.
+        return Result(report=summary.table, failure=summary.failure)
+    return Result(values={"addons": summary.addons}, report=summary.table, stats={"addon_summary": summary.addons})

@@ -67,14 +67,19 @@ class EntryPoint(Protocol):
 
 
 def diff_of(items: list[PlanItem]) -> list[dict[str, str]]:
-    """One Ansible diff per object, each long text cut and saying so; never one big pair, which costs minutes to print."""
+    """One Ansible diff per object; never one big pair, which costs minutes to print.
+
+    Of long texts it is the diff that is cut, and says so: two texts that were cut could be equal.
+    """
     diffs = []
     for item in items:
-        if item.before != item.after:
-            before, after = _cut(item.before), _cut(item.after)
-            diffs.append({"before_header": item.header, "after_header": item.header, "before": before, "after": after})
-        else:
+        before, after = item.before, item.after
+        if before == after:
             diffs.append({"prepared": f"{item.header}{f': {item.reason}' if item.reason else ''}\n"})
+        elif max(before.count("\n"), after.count("\n")) > _DIFF_LINES:
+            diffs.append({"prepared": item.unified(_DIFF_LINES)})
+        else:
+            diffs.append({"before_header": item.header, "after_header": item.header, "before": before, "after": after})
     return diffs
 
 
@@ -85,10 +90,3 @@ def diff_lines(items: list[PlanItem]) -> list[str]:
         reason = f": {item.reason}" if item.reason else ""
         lines += (item.unified(_DIFF_LINES) or f"{item.header}{reason}").splitlines()
     return lines
-
-
-def _cut(text: str) -> str:
-    lines = text.splitlines(keepends=True)
-    if len(lines) <= _DIFF_LINES:
-        return text
-    return "".join([*lines[:_DIFF_LINES], f"... {len(lines) - _DIFF_LINES} more lines are not shown\n"])

@@ -18,7 +18,7 @@ def missing_library() -> str:
     """What to install, in Ansible's own words; empty when everything is there."""
     for library, package in LIBRARIES.items():
         if importlib.util.find_spec(library) is None:
-            return missing_required_lib(package)
+            return str(missing_required_lib(package))
     return ""
 
 

@@ -67,7 +67,7 @@ class Node(Generic[K, T]):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeResult(Generic[K, T]):
+class NodeResult(Generic[T]):
     """How a node ended.
 
     :param value: what ``run`` returned; kept when the node failed only afterwards, while it was waited for.
@@ -77,7 +77,7 @@ class NodeResult(Generic[K, T]):
     state: State
     value: T | None = None
     error: Exception | None = None
-    causes: tuple[K, ...] = ()
+    causes: tuple[Key, ...] = ()
 
 
 class Graph(Generic[K, T]):
@@ -98,7 +98,7 @@ class Graph(Generic[K, T]):
         :raises GraphError: a node comes after one that does not exist, or a cycle (with its path).
         """
         sorter = graphlib.TopologicalSorter(
-            {key: {edge.key for edge in self._edges(key)} for key in sorted(self._nodes)}
+            {key: sorted({edge.key for edge in self._edges(key)}) for key in sorted(self._nodes)}
         )
         try:
             sorter.prepare()
@@ -115,9 +115,9 @@ class Graph(Generic[K, T]):
         self,
         workers: int,
         stop: threading.Event | None = None,
-        on_done: Callable[[K, NodeResult[K, T]], None] | None = None,
+        on_done: Callable[[K, NodeResult[T]], None] | None = None,
         poll: float = 0.2,
-    ) -> dict[K, NodeResult[K, T]]:
+    ) -> dict[K, NodeResult[T]]:
         """Runs every node that can be run, and returns how each ended; failures of nodes are results, not raised.
 
         :param workers: how many nodes run at a time, at least 1; with one worker the order is always the same.
@@ -164,7 +164,7 @@ class _Run(Generic[K, T]):
         graph: Graph[K, T],
         workers: int,
         stop: threading.Event,
-        on_done: Callable[[K, NodeResult[K, T]], None] | None,
+        on_done: Callable[[K, NodeResult[T]], None] | None,
         poll: float,
     ) -> None:
         self._nodes = graph._nodes
@@ -172,7 +172,7 @@ class _Run(Generic[K, T]):
         self._stop = stop
         self._on_done = on_done
         self._poll = poll
-        self._results: dict[K, NodeResult[K, T]] = {}
+        self._results: dict[K, NodeResult[T]] = {}
         self._applied: dict[K, tuple[T, float]] = {}
         self._waiting: list[K] = []
         self._next_look = 0.0
@@ -190,7 +190,7 @@ class _Run(Generic[K, T]):
     def _step(self, key: K, need: Need) -> _Step[K]:
         return key, need if key in self._waited_for else "applied"
 
-    def results(self) -> dict[K, NodeResult[K, T]]:
+    def results(self) -> dict[K, NodeResult[T]]:
         running: dict[Future[T], K] = {}
         with ThreadPoolExecutor(self._workers, thread_name_prefix="graph") as pool:
             self._enqueue()
@@ -227,8 +227,8 @@ class _Run(Generic[K, T]):
                 self._end(key, ended)
                 self._done(key, "applied")
 
-    def _ended_without_running(self, key: K) -> NodeResult[K, T] | None:
-        causes: set[K] = set()
+    def _ended_without_running(self, key: K) -> NodeResult[T] | None:
+        causes: set[Key] = set()
         for edge in self._edges[key]:
             if edge.need == "applied" and edge.key in self._applied:
                 continue  # It may have failed since, while it was waited for, but not in what is needed here.
@@ -263,7 +263,7 @@ class _Run(Generic[K, T]):
                 self._done(key, "ready")
         self._next_look = time.monotonic() + self._poll
 
-    def _waited(self, key: K) -> NodeResult[K, T] | None:
+    def _waited(self, key: K) -> NodeResult[T] | None:
         """How the node ended, or None when it is still to be waited for."""
         value, since = self._applied[key]
         wait = self._nodes[key].wait
@@ -274,7 +274,7 @@ class _Run(Generic[K, T]):
             return NodeResult("failed", value, error)
         return NodeResult("done", value) if ready else None
 
-    def _end(self, key: K, result: NodeResult[K, T]) -> None:
+    def _end(self, key: K, result: NodeResult[T]) -> None:
         self._results[key] = result
         if self._on_done is not None:
             self._on_done(key, result)

@@ -43,9 +43,11 @@ def decode(kind: Any, value: Any) -> Any:
     """
     if kind is Any or value is None:
         return value
-    if dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise TypeError(f"{kind.__name__} is not made of {type(value).__name__}")
         hints = _hints(kind)
-        return kind(**{name: _decode_inner(hints[name], item) for name, item in value.items() if name in hints})  # type: ignore[operator]
+        return kind(**{name: _decode_inner(hints[name], item) for name, item in value.items() if name in hints})
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         choices = [choice for choice in arguments if choice is not type(None)]
@@ -59,6 +61,8 @@ def decode(kind: Any, value: Any) -> Any:
     if origin is tuple:
         return tuple(_decode_inner(arguments[0], item) for item in value)
     if origin is dict:
+        if not isinstance(value, dict):
+            raise TypeError(f"a mapping is not made of {type(value).__name__}")
         return {key: _decode_inner(arguments[1], item) for key, item in value.items()}
     return value
 

@@ -8,13 +8,15 @@ from typing import Any
 from .names import KEEP_ANNOTATION, PROTECTED_KINDS
 from .objects import GroupKind, ObjectKey
 
-# Annotation, and the values of it that mean "do not delete": Helm, Argo CD, Flux, cli-utils and kapp as documented.
+# Annotation, and the values of it that mean "do not delete", in lower case since Helm and Flux do not look at the case:
+# Helm, Argo CD, Flux, cli-utils and kapp as documented.
 _POLICIES: tuple[tuple[str, frozenset[str]], ...] = (
     (KEEP_ANNOTATION, frozenset({"true"})),
     ("helm.sh/resource-policy", frozenset({"keep"})),
-    ("argocd.argoproj.io/sync-options", frozenset({"Prune=false", "Prune=confirm", "Delete=false", "Delete=confirm"})),
-    ("kustomize.toolkit.fluxcd.io/prune", frozenset({"disabled", "Disabled"})),
-    ("kustomize.toolkit.fluxcd.io/reconcile", frozenset({"disabled", "Disabled"})),
+    ("argocd.argoproj.io/sync-options", frozenset({"prune=false", "prune=confirm", "delete=false", "delete=confirm"})),
+    ("kustomize.toolkit.fluxcd.io/prune", frozenset({"disabled"})),
+    ("kustomize.toolkit.fluxcd.io/reconcile", frozenset({"disabled"})),
+    ("kustomize.toolkit.fluxcd.io/ssa", frozenset({"ignore"})),
     ("cli-utils.sigs.k8s.io/on-remove", frozenset({"keep"})),
     ("client.lifecycle.config.k8s.io/deletion", frozenset({"detach"})),
     ("kapp.k14s.io/delete-strategy", frozenset({"orphan"})),
@@ -29,10 +31,10 @@ def keep_reason(
 ) -> str:
     """Why this live object is never pruned, empty when it may be."""
     if key.group_kind in protected:
-        return f"{key.kind} is a protected kind, never deleted automatically"
+        return "protected kind, never deleted automatically"
     for annotation, values in _POLICIES:
         for value in annotations.get(annotation, "").split(","):
-            if value.strip() in values:
+            if value.strip().lower() in values:
                 return f"annotation {annotation}: {value.strip()}"
     for reference in owner_references:
         if reference.get("controller"):

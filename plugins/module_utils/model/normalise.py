@@ -6,21 +6,37 @@ Everything here makes the body of a server-side apply well-formed and stable; no
 from __future__ import annotations
 
 import base64
-import copy
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from .bundle import BundleObject
 from .errors import ObjectError
+from .keyed_hash import canonical_json
 from .names import HOOK_ANNOTATION, LOCAL_CONFIG_ANNOTATION, OWNER_LABEL
-from .objects import Manifest, ObjectKey, join_api_version, key_of, split_api_version
+from .objects import Manifest, ObjectKey, join_api_version, split_api_version
 
 Namespaced = Callable[[str, str, str], bool | None]
 """Whether a kind (group, version, kind) lives in namespaces; ``None`` when nothing knows the kind."""
 
 # Set by the API server; pasted from `kubectl get -o yaml` they make an apply fail or say nothing.
-_SERVER_SET = ("creationTimestamp", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+_SERVER_SET = (
+    "creationTimestamp",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
+# All that the API server can accept as a name of some kind: one segment of a path, and `..` leads to another path.
+_NAME = re.compile(r"(?!\.\.?$)[^/%\s\x00-\x1f\x7f]{1,253}")
+_NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+_MOST_LEVELS = 120
+"""How deep an object may be nested. Real ones stay below 60; Python's own limits would end the run somewhere else."""
 
 _TEST_HOOKS = frozenset({"test", "test-success", "test-failure"})
 
@@ -43,65 +59,105 @@ class Normalised:
 def normalise(
     documents: Iterable[SourceObject], *, addon: str, namespace: str, create_namespace: bool, namespaced: Namespaced
 ) -> Normalised:
-    """All objects of one add-on, in the order of the source.
+    """All objects of one add-on, in the order of the source; one that stands there twice, equal, is taken once.
 
     :param addon: name written into the owner label.
     :param namespace: for namespaced objects that name none.
-    :raises ObjectError: for an object without identity, an unusable shape, or two objects of one identity.
+    :raises ObjectError: for an object without identity, an unusable shape, or two that differ under one identity.
     """
     result = Normalised()
-    places: dict[ObjectKey, str] = {}
-    for document in documents:
-        for item in _flatten(document):
-            manifest = _cleaned(item)
-            if _annotations(manifest).get(LOCAL_CONFIG_ANNOTATION) == "true":
-                continue
-            events = _hook_events(manifest)
-            if events and events <= _TEST_HOOKS:
-                continue
-            _place(manifest, item.source, namespace, namespaced, result.warnings)
-            manifest["metadata"].setdefault("labels", {})[OWNER_LABEL] = addon
-            key = key_of(manifest)
-            if key in places:
-                raise ObjectError(
-                    f"is in the source twice: {places[key]} and {item.source}", subject=str(key), hint="remove one"
-                )
-            places[key] = item.source
-            (result.hooks if events else result.objects).append(BundleObject(manifest, item.source))
-    if create_namespace and ObjectKey("", "Namespace", "", namespace) not in places:
+    known: dict[ObjectKey, BundleObject] = {}
+    for item in flatten(documents):
+        manifest = _cleaned(item)
+        if _annotations(manifest).get(LOCAL_CONFIG_ANNOTATION) == "true":
+            continue
+        events = _hook_events(manifest)
+        if events and events <= _TEST_HOOKS:
+            continue
+        _place(manifest, item.source, namespace, namespaced, result.warnings)
+        manifest["metadata"].setdefault("labels", {})[OWNER_LABEL] = addon
+        made = BundleObject(manifest, item.source)
+        first = known.setdefault(made.key, made)
+        if first is made:
+            (result.hooks if events else result.objects).append(made)
+        elif canonical_json(first.manifest) == canonical_json(manifest):
+            result.warnings.append(f"{made.key} is in the source twice, and equal: {first.source} and {item.source}")
+        else:
+            raise ObjectError(
+                f"is in the source twice: {first.source} and {item.source}", subject=str(made.key), hint="remove one"
+            )
+    if create_namespace and ObjectKey("", "Namespace", "", namespace) not in known:
         result.objects.insert(0, _namespace(namespace, addon))
     return result
 
 
 def _namespace(name: str, addon: str) -> BundleObject:
     metadata = {"name": name, "labels": {OWNER_LABEL: addon}}
-    return BundleObject({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}, "createNamespace", generated=True)
+    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    return BundleObject(manifest, "createNamespace", generated=True)
 
 
-def _flatten(document: SourceObject) -> Iterator[SourceObject]:
-    """``List`` and typed lists become their items (kubectl does the same); a kind that only ends in List stays."""
-    manifest, source = document.manifest, document.source
+def flatten(documents: Iterable[SourceObject]) -> Iterator[SourceObject]:
+    """Objects only: ``List`` and typed lists become their items, as for kubectl; a kind that only ends in List stays.
+
+    :raises ObjectError: for what is no object, or has no apiVersion or kind.
+    """
+    for document in documents:
+        yield from _flatten(document, 0)
+
+
+def _flatten(document: SourceObject, level: int) -> Iterator[SourceObject]:
+    manifest: Any = document.manifest
+    source = document.source
     if not isinstance(manifest, dict):
         kind = "a list" if isinstance(manifest, list) else "a single value"
         raise ObjectError(f"is {kind}, not a Kubernetes object", subject=source, hint="remove it, or move the file")
-    api_version, kind = manifest.get("apiVersion"), manifest.get("kind")
-    for name, value in (("apiVersion", api_version), ("kind", kind)):
-        if not isinstance(value, str) or not value:
+    for name in ("apiVersion", "kind"):
+        value = manifest.get(name)
+        if not value:
             raise ObjectError(f"has no {name}", subject=source, hint="every document must be a Kubernetes object")
-    items = manifest.get("items")
-    if isinstance(items, list) and str(kind).endswith("List") and not (manifest.get("metadata") or {}).get("name"):
-        for number, item in enumerate(items, 1):
-            if isinstance(item, dict) and kind != "List":
-                # A typed list may leave these out of its items.
-                item = {"apiVersion": api_version, "kind": str(kind).removesuffix("List"), **item}
-            yield from _flatten(SourceObject(item, f"{source}, item {number}"))
-    else:
+        if not isinstance(value, str) or not value.isprintable() or " " in value:
+            raise ObjectError(f"{name} is not a word", subject=source)
+    if not _is_list(manifest):
         yield document
+        return
+    if level == _MOST_LEVELS:
+        raise ObjectError("is a list of lists, nested too deeply", subject=source)
+    kind = manifest["kind"]
+    for number, item in enumerate(manifest.get("items") or [], 1):
+        if isinstance(item, dict) and kind != "List":
+            # A typed list may leave these out of its items.
+            item = {"apiVersion": manifest["apiVersion"], "kind": kind.removesuffix("List"), **item}
+        yield from _flatten(SourceObject(item, f"{source}, item {number}"), level + 1)
+
+
+def _is_list(manifest: Manifest) -> bool:
+    items, metadata = manifest.get("items"), manifest.get("metadata")
+    if (manifest["apiVersion"], manifest["kind"]) == ("v1", "List"):
+        return items is None or isinstance(items, list)
+    named = isinstance(metadata, dict) and metadata.get("name")
+    return isinstance(items, list) and manifest["kind"].endswith("List") and not named
+
+
+def _copied(value: Any, levels: int = _MOST_LEVELS) -> Any:
+    """:raises RecursionError: when the value is nested deeper than ``levels``."""
+    if isinstance(value, dict):
+        if not levels:
+            raise RecursionError
+        return {key: _copied(item, levels - 1) for key, item in value.items()}
+    if isinstance(value, list):
+        if not levels:
+            raise RecursionError
+        return [_copied(item, levels - 1) for item in value]
+    return value
 
 
 def _cleaned(item: SourceObject) -> Manifest:
     """A copy with a sound ``metadata`` and without what only the server may set."""
-    manifest = copy.deepcopy(item.manifest)
+    try:
+        manifest: Manifest = _copied(item.manifest)
+    except RecursionError:
+        raise ObjectError(f"is nested more than {_MOST_LEVELS} levels deep", subject=item.source) from None
     kind, metadata = manifest["kind"], manifest.get("metadata")
     if not isinstance(metadata, dict):
         raise ObjectError(f"{kind} has no metadata", subject=item.source)
@@ -110,11 +166,16 @@ def _cleaned(item: SourceObject) -> Manifest:
         raise ObjectError(
             f"{kind} uses generateName, so it has no identity", subject=item.source, hint="give it metadata.name"
         )
-    if not isinstance(name, str) or not name:
-        found = "no metadata.name" if name is None else "a metadata.name that is not text; put it in quotes"
-        raise ObjectError(f"{kind} has {found}", subject=item.source)
-    if "sops" in manifest and isinstance(manifest["sops"], dict):
-        raise ObjectError(f"{kind} {name} is encrypted with sops", subject=item.source, hint="it can't be applied as it is")
+    if name in (None, ""):
+        raise ObjectError(f"{kind} has no metadata.name", subject=item.source)
+    if not isinstance(name, str):
+        raise ObjectError(f"{kind} has a metadata.name that is not text", subject=item.source, hint="put it in quotes")
+    if not _NAME.fullmatch(name):
+        raise ObjectError(f"{kind} has a metadata.name that no object can have: {name!r:.80}", subject=item.source)
+    if isinstance(manifest.get("sops"), dict):
+        raise ObjectError(
+            f"{kind} {name} is encrypted with sops", subject=item.source, hint="it can't be applied as it is"
+        )
     for part in ("labels", "annotations"):
         _check_strings(metadata, part, f"{kind} {name}", item.source)
     for server_set in _SERVER_SET:
@@ -122,11 +183,22 @@ def _cleaned(item: SourceObject) -> Manifest:
     manifest.pop("status", None)
     for empty in [part for part in ("labels", "annotations") if not metadata.get(part)]:
         metadata.pop(empty, None)
-    if not isinstance(metadata.get("namespace", ""), str):
-        raise ObjectError(f"{kind} {name} has a metadata.namespace that is not text", subject=item.source, hint="quote it")
+    # Templates leave `namespace:` behind when a value is empty.
+    if metadata.get("namespace") in (None, ""):
+        metadata.pop("namespace", None)
+    elif not isinstance(metadata["namespace"], str):
+        raise ObjectError(
+            f"{kind} {name} has a metadata.namespace that is not text", subject=item.source, hint="quote it"
+        )
+    elif not _NAMESPACE.fullmatch(metadata["namespace"]):
+        raise ObjectError(
+            f"{kind} {name} has a metadata.namespace that no namespace can have: {metadata['namespace']!r:.80}",
+            subject=item.source,
+        )
     group, _version = split_api_version(manifest["apiVersion"])
     if (group, kind) == ("", "Secret"):
-        _merge_string_data(manifest, item.source)
+        _check_secret(manifest, item.source)
+        _merge_string_data(manifest)
     _default_protocols(manifest)
     return manifest
 
@@ -139,21 +211,31 @@ def _check_strings(metadata: dict[str, Any], part: str, subject: str, source: st
         raise ObjectError(f"{subject}: metadata.{part} is not a mapping", subject=source)
     for key, value in values.items():
         if not isinstance(value, str):
-            raise ObjectError(f"{subject}: metadata.{part}.{key} is not text", subject=source, hint="put the value in quotes")
+            raise ObjectError(
+                f"{subject}: metadata.{part}.{key} is not text", subject=source, hint="put the value in quotes"
+            )
 
 
-def _merge_string_data(manifest: Manifest, source: str) -> None:
+def _check_secret(manifest: Manifest, source: str) -> None:
+    """Refuse here what the API server would refuse with the value in its message."""
+    name = manifest["metadata"]["name"]
+    for part in ("data", "stringData"):
+        values = manifest.get(part)
+        if values is not None and not isinstance(values, dict):
+            raise ObjectError(f"Secret {name}: {part} is not a mapping", subject=source)
+        for key, value in (values or {}).items():
+            if not isinstance(value, str) and value is not None:
+                raise ObjectError(
+                    f"Secret {name}: {part}.{key} is not text", subject=source, hint="put the value in quotes"
+                )
+
+
+def _merge_string_data(manifest: Manifest) -> None:
     """``stringData`` as ``data``: applied as it is, a key that leaves it would stay in ``data`` for ever (observed)."""
     string_data = manifest.pop("stringData", None)
-    if not string_data:
-        return
-    data = manifest.setdefault("data", {}) or {}
-    for key, value in string_data.items():
-        if not isinstance(value, str):
-            name = manifest["metadata"]["name"]
-            raise ObjectError(f"Secret {name}: stringData.{key} is not text", subject=source, hint="put the value in quotes")
-        data[key] = base64.b64encode(value.encode()).decode()
-    manifest["data"] = data
+    if string_data:
+        encoded = {key: base64.b64encode((value or "").encode()).decode() for key, value in string_data.items()}
+        manifest["data"] = {**(manifest.get("data") or {}), **encoded}
 
 
 def _default_protocols(manifest: Manifest) -> None:
@@ -166,15 +248,18 @@ def _default_protocols(manifest: Manifest) -> None:
     pod = pod_spec(manifest)
     if pod:
         for part in ("containers", "initContainers", "ephemeralContainers"):
-            for container in pod.get(part) or []:
-                if isinstance(container, dict):
-                    _protocols(container.get("ports"))
+            for container in _mappings(pod.get(part)):
+                _protocols(container.get("ports"))
 
 
 def _protocols(ports: Any) -> None:
-    for port in ports if isinstance(ports, list) else []:
-        if isinstance(port, dict):
-            port.setdefault("protocol", "TCP")
+    for port in _mappings(ports):
+        if port.get("protocol") is None:
+            port["protocol"] = "TCP"
+
+
+def _mappings(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def pod_spec(manifest: Manifest) -> dict[str, Any] | None:
@@ -206,7 +291,8 @@ def _place(manifest: Manifest, source: str, namespace: str, namespaced: Namespac
             metadata["namespace"] = metadata.get("namespace") or namespace
         case False:
             if metadata.pop("namespace", None):
-                warnings.append(f"{source}: {manifest['kind']} {metadata['name']} has no namespace, the one given is ignored")
+                title = f"{manifest['kind']} {metadata['name']}"
+                warnings.append(f"{source}: {title} has no namespace, the one given is ignored")
         case None:
             pass  # The plan reports the kind as not served; guessing a scope would invent an identity.
 
@@ -222,14 +308,20 @@ def _hook_events(manifest: Manifest) -> set[str]:
 
 
 def kinds_of_definition(manifest: Manifest) -> list[tuple[str, str, str, bool]]:
-    """Group, version, kind and whether it is namespaced, for every served version of a CustomResourceDefinition."""
-    spec = manifest.get("spec") or {}
-    names = spec.get("names") or {}
-    return [
-        (spec.get("group", ""), version.get("name", ""), names.get("kind", ""), spec.get("scope") == "Namespaced")
-        for version in spec.get("versions") or []
-        if isinstance(version, dict) and version.get("served")
-    ]
+    """Group, version, kind and whether it is namespaced, for every served version of a CustomResourceDefinition.
+
+    What is not as it should be is left out: the API server says so when it is asked to install it.
+    """
+    spec = _mapping(manifest.get("spec"))
+    group, kind = spec.get("group"), _mapping(spec.get("names")).get("kind")
+    served = [version.get("name") for version in _mappings(spec.get("versions")) if version.get("served") is True]
+    if not isinstance(group, str) or not isinstance(kind, str):
+        return []
+    return [(group, name, kind, spec.get("scope") == "Namespaced") for name in served if isinstance(name, str)]
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def is_definition(manifest: Manifest) -> bool:

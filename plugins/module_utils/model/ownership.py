@@ -17,17 +17,13 @@ from .objects import Manifest
 def own_entry(metadata: dict[str, Any]) -> dict[str, Any] | None:
     """Our server-side apply entry; entries of subresources and of plain updates in our name are others."""
     for entry in metadata.get("managedFields") or []:
-        if (
-            entry.get("manager") == FIELD_MANAGER
-            and entry.get("operation") == "Apply"
-            and not entry.get("subresource")
-        ):
+        if entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply" and not entry.get("subresource"):
             return dict(entry)
     return None
 
 
 def ownership_hash(key: bytes, metadata: dict[str, Any]) -> str:
-    """Keyed hash of our entry, the values of the metadata it owns, finalizers and owner references; empty without one."""
+    """Keyed hash of our entry, the metadata values that it owns, finalizers and owner references; empty without one."""
     entry = own_entry(metadata)
     if entry is None:
         return ""

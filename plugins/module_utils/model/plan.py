@@ -85,12 +85,13 @@ class PlanItem:
 
     @property
     def settled(self) -> bool:
-        """Whether this item may be carried out, or left alone, as it stands."""
-        return self.action != "blocked" and self.verdict != "unknown"
+        """Whether this item may be carried out, or left alone, as it stands; what is kept always may."""
+        return self.action == "keep" or (self.action != "blocked" and self.verdict != "unknown")
 
 
 Gate = Literal["", "refused", "hooks", "adoption", "manual-sync"]
-"""What holds a plan back: ``refused`` ends as Error, ``hooks`` and ``adoption`` as Blocked, ``manual-sync`` as OutOfSync."""
+"""What holds a plan back: ``refused`` ends as Error, ``hooks`` and ``adoption`` as Blocked, ``manual-sync`` as
+OutOfSync."""
 
 
 @dataclass(slots=True)
@@ -99,8 +100,8 @@ class Plan:
 
     ``bundle_digest`` is the digest of the bundle it was made for, ``digest`` one over the whole plan. ``comparable`` is
     false when it was made with a random key, so that its digests mean nothing outside this run. ``record_version`` is
-    the resourceVersion of the record it was planned on. ``gone`` lists inventory entries whose object does not exist, or is
-    not this add-on's, any more. ``gate`` holds it back, ``gate_reason`` says why.
+    the resourceVersion of the record it was planned on. ``gone`` lists inventory entries whose object does not exist,
+    or is not this add-on's, any more. ``gate`` holds it back, ``gate_reason`` says why.
     """
 
     name: str

@@ -81,6 +81,15 @@ class RunInfo:
     warnings: list[str] = field(default_factory=list)
     schema: int = SCHEMA_VERSION
 
+    @property
+    def protected(self) -> dict[str, str]:
+        """What is wrong with the definitions of the add-ons that invalid files are about, by name."""
+        reasons: dict[str, str] = {}
+        for item in self.invalid:
+            if item.name:
+                reasons[item.name] = f"{reasons[item.name]}; {item.reason}" if item.name in reasons else item.reason
+        return reasons
+
 
 @dataclass(slots=True)
 class SourcedDefinition:
@@ -99,10 +108,18 @@ class RunDirectory:
 
     @classmethod
     def create(cls) -> RunDirectory:
-        """A new folder, mode 0700, below ``$XDG_RUNTIME_DIR`` or the temp folder."""
+        """A new folder, mode 0700, below ``$XDG_RUNTIME_DIR`` or the temp folder.
+
+        :raises RunDirectoryError: when there is no place for one.
+        """
         parent = _parent()
         _sweep(parent)
-        return cls(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)))
+        try:
+            return cls(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)))
+        except OSError as error:
+            raise RunDirectoryError(
+                f"no run directory can be made here: {error.strerror}", subject=str(parent), hint="set TMPDIR"
+            ) from error
 
     @classmethod
     def open(cls, path: str) -> RunDirectory:
@@ -123,7 +140,7 @@ class RunDirectory:
 
     @property
     def info(self) -> RunInfo:
-        info = self._load("run.json", RunInfo)
+        info: RunInfo = self._load("run.json", RunInfo)
         if info.schema != SCHEMA_VERSION:
             raise RunDirectoryError(
                 f"was made by another version of the collection (schema {info.schema}, not {SCHEMA_VERSION})",
@@ -135,7 +152,11 @@ class RunDirectory:
         self._save("run.json", info)
 
     def definition(self, name: str) -> SourcedDefinition:
-        return self._load(f"definition/{name}.json", SourcedDefinition)
+        """:raises RunDirectoryError: when no valid definition of this run has that name."""
+        sourced = self._load_optional(f"definition/{name}.json", SourcedDefinition)
+        if sourced is None:
+            raise RunDirectoryError("is no add-on of this run with a valid definition", subject=name)
+        return sourced
 
     def save_definition(self, sourced: SourcedDefinition) -> None:
         self._save(f"definition/{sourced.definition.name}.json", sourced)
@@ -178,7 +199,12 @@ class RunDirectory:
             return None
 
     def write_json(self, name: str, value: Any) -> None:
-        write_private(self.path / name, json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode())
+        """:raises RunDirectoryError: when it can't be written, since the disk is full or the run directory was removed."""
+        content = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+        try:
+            write_private(self.path / name, content)
+        except OSError as error:
+            raise RunDirectoryError(f"can't be written: {error.strerror}", subject=str(self.path / name)) from error
 
     def folder(self, name: str) -> Path:
         folder = self.path / name
@@ -224,7 +250,8 @@ def _parent() -> Path:
 def _sweep(parent: Path) -> None:
     """Remove our own folders of runs that were killed: older than a day, and their process gone."""
     for path in parent.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError, ValueError):
+        # Whatever a folder of that name holds, it does not stop a run.
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
             if path.stat().st_uid != os.getuid() or time.time() - path.stat().st_mtime < ABANDONED_AFTER_SECONDS:
                 continue
             run = path / "run.json"

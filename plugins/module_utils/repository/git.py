@@ -16,6 +16,21 @@ from ..model.errors import RepositoryError
 SYMBOLIC_LINK = "120000"
 SUBMODULE = "160000"
 
+_RESOLVE = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+
+# Set where git itself starts this, in a hook: they mean the repository of the hook.
+_OF_ANOTHER_REPOSITORY = (
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_WORK_TREE",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
@@ -46,8 +61,10 @@ class Checkout:
         if not path.is_dir():
             raise RepositoryError("there is no such folder", subject=folder, hint="addon_repo is a git checkout")
         try:
-            lines = _git(path, "rev-parse", "--show-toplevel", "--show-prefix").decode().split("\n")
+            root, prefix = _text(_git(path, "rev-parse", "--show-toplevel", "--show-prefix")).split("\n", 1)
         except RepositoryError as error:
+            if "dubious ownership" in error.message:
+                error.hint = f"if you trust it: git config --global --add safe.directory {folder}"
             if "not a git repository" in error.message:
                 raise RepositoryError(
                     "is not a git checkout",
@@ -55,8 +72,7 @@ class Checkout:
                     hint="add-ons are read at a commit: run git init and commit the files, or give the right folder",
                 ) from error
             raise
-        root, prefix = Path(lines[0]), lines[1]
-        return cls(root, prefix, _commit(path, folder, revision))
+        return cls(Path(root), prefix, _commit(path, folder, revision))
 
     def tree_id(self, path: str) -> str | None:
         """Id of the tree or blob at ``path``, ``None`` when the commit has nothing there."""
@@ -65,7 +81,7 @@ class Checkout:
     def object_id(self, commit: str, path: str) -> str | None:
         """The same at another commit; ``None`` also when that commit is not in this checkout."""
         try:
-            return _git(self.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}:{self._full(path)}").decode().strip()
+            return _text(_git(self.root, *_RESOLVE, f"{commit}:{self._full(path)}"))
         except RepositoryError:
             return None
 
@@ -78,11 +94,12 @@ class Checkout:
         identity = self.tree_id(path)
         if identity is None:
             raise RepositoryError(f"commit {self.commit[:12]} has no such folder", subject=path or ".")
-        if _git(self.root, "cat-file", "-t", identity).decode().strip() != "tree":
+        if _text(_git(self.root, "cat-file", "-t", identity)) != "tree":
             raise RepositoryError("is a file, a folder is needed", subject=path)
         output = _git(self.root, "ls-tree", "-z", *(["-r"] if recursive else []), identity)
         entries = []
-        for line in output.decode("utf-8", "surrogateescape").split("\0"):
+        # Names are for people and for JSON, neither of which take bytes that are no text; content is read by its id.
+        for line in output.decode("utf-8", "backslashreplace").split("\0"):
             if line:
                 facts, _, name = line.partition("\t")
                 mode, kind, blob = facts.split()
@@ -109,9 +126,8 @@ class Checkout:
 
     def uncommitted(self) -> list[str]:
         """Files below the checkout's folder whose changes are not in any commit, relative to it."""
-        output = _git(
-            self.root, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--", self.prefix or "."
-        )
+        options = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
+        output = _git(self.root, "--literal-pathspecs", "status", *options, "--", self.prefix or ".")
         files = [line[3:] for line in output.decode("utf-8", "replace").split("\0") if line]
         return sorted(file.removeprefix(self.prefix) for file in files)
 
@@ -121,7 +137,7 @@ class Checkout:
 
 def _commit(path: Path, folder: str, revision: str) -> str:
     try:
-        return _git(path, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision or 'HEAD'}^{{commit}}").decode().strip()
+        return _text(_git(path, *_RESOLVE, f"{revision or 'HEAD'}^{{commit}}"))
     except RepositoryError as error:
         if revision:
             raise RepositoryError(
@@ -130,9 +146,14 @@ def _commit(path: Path, folder: str, revision: str) -> str:
         raise RepositoryError("has no commit yet", subject=folder, hint="commit the add-on files first") from error
 
 
+def _text(output: bytes) -> str:
+    """What git says, without the last line break; names of folders may be any bytes."""
+    return os.fsdecode(output).removesuffix("\n")
+
+
 def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
     environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    for inherited in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"):
+    for inherited in _OF_ANOTHER_REPOSITORY:
         environment.pop(inherited, None)
     try:
         result = subprocess.run(

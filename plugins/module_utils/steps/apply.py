@@ -17,6 +17,7 @@ from ..cluster.readiness import Readiness, wait_until_ready
 from ..model.bundle import Bundle
 from ..model.errors import AddonError, ClusterError, PlanError, ReadinessError
 from ..model.graph import Graph, Node, NodeResult
+from ..model.masking import mask_text, secret_values
 from ..model.names import OWNER_LABEL
 from ..model.normalise import is_definition, kinds_of_definition
 from ..model.objects import Manifest, ObjectKey
@@ -64,9 +65,7 @@ def due_items(plan: Plan, outcome: Outcome, stage: Stage) -> list[PlanItem]:
     return [
         item
         for item in plan.items
-        if item.action in APPLIES
-        and item.key not in done
-        and (stage == "all" or item.key.group_kind in _PREREQUISITES)
+        if item.action in APPLIES and item.key not in done and (stage == "all" or item.key.group_kind in _PREREQUISITES)
     ]
 
 
@@ -125,19 +124,23 @@ class _Application:
         try:
             live = self._update(item, path, body) if item.uid else self._create(item, path, body)
         except ApiError as error:
-            raise error.about(addon=self.name, subject=str(item.key)) from error
+            error.message = mask_text(error.message, secret_values(body))
+            raise error.about(addon=self.name, subject=str(item.key)) from None
+        if live is None:
+            return
         facts = facts_of(self.session.key, live, body, definition_facts(self.session, item.key))
         with self._mutex:
             self._applied.append(AppliedObject(item.key, item.version, item.action, facts))
 
-    def _create(self, item: PlanItem, path: str, body: Manifest) -> Manifest:
+    def _create(self, item: PlanItem, path: str, body: Manifest) -> Manifest | None:
+        """``None`` when a namespace that was only to exist does by now."""
         client = self.session.acting
         existing = self._read(path)
         if existing is not None:
             if (existing["metadata"].get("labels") or {}).get(OWNER_LABEL) != self.name and not item.generated:
                 raise _moved(item, "somebody made it")
             if item.generated:
-                return existing
+                return None
         created: Manifest = client.apply(path, body, force=True).body
         return created
 
@@ -193,7 +196,7 @@ class _Application:
                 path = path_of(resource, item.key.namespace, item.key.name)
                 self.session.acting.apply(path, body, dry_run=True, force=True)
             except ApiError as error:
-                refused.append(f"{item.key}: {error.message}")
+                refused.append(f"{item.key}: {mask_text(error.message, secret_values(body))}")
         if refused:
             more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
             raise PlanError(f"{refused[0]}{more}", addon=self.name, hint="nothing but namespaces and kinds was applied")
@@ -224,7 +227,7 @@ class _Application:
         outcome = self.session.directory.outcome(self.name)
         healthy_before = self.session.record(self.name).condition("Healthy") == "True"
         applied = {item.key for item in outcome.applied}
-        if not timeout or (healthy_before and not applied):
+        if healthy_before and not applied:
             return
         keys = [
             (item.key, item.version)
@@ -233,8 +236,13 @@ class _Application:
         ]
         outcome.healthy = False
         self.session.directory.save_outcome(outcome)
-        self._settle(keys, float(timeout))
-        outcome.healthy = True
+        try:
+            self._settle(keys, float(timeout))
+            outcome.healthy = True
+        except ReadinessError:
+            # `wait: 0` means not to wait: health is looked at once, for the record.
+            if timeout:
+                raise
         self.session.directory.save_outcome(outcome)
 
     def _settle(self, keys: list[tuple[ObjectKey, str]], timeout: float) -> None:
@@ -244,7 +252,7 @@ class _Application:
             keys,
             addon=self.name,
             timeout=timeout,
-            progress=self.progress,
+            progress=lambda text: self.progress(f"{self.name}: {text}"),
             stop=self.renewal.lost,
         )
         self.renewal.check()
@@ -269,7 +277,8 @@ def _failure(
     name: str, failed: dict[ObjectKey, NodeResult[None]], results: dict[ObjectKey, NodeResult[None]]
 ) -> AddonError:
     """One error for all objects that failed; the first is told whole, the others by name."""
-    key, first = sorted(failed.items())[0]
+    key = min(failed)
+    first = failed[key]
     skipped = sum(1 for result in results.values() if result.state == "skipped")
     others = "".join(f"; {other}" for other in sorted(failed)[1:4])
     more = f". Also failed: {others[2:]}" if others else ""

@@ -142,6 +142,8 @@ def _wait_until_served(client: Client) -> None:
     while discover(client).find(RECORD_GROUP, RECORD_VERSION, RECORD_KIND) is None:
         if time.monotonic() > deadline:
             raise ReadinessError(
-                f"was not served within {_SERVED_WITHIN_SECONDS:.0f} s", subject=RECORD_CRD, hint="look at its conditions"
+                f"was not served within {_SERVED_WITHIN_SECONDS:.0f} s",
+                subject=RECORD_CRD,
+                hint="look at its conditions",
             )
         time.sleep(0.1)

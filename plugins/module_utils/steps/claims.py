@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+from ..model.objects import ObjectKey
 from ..model.plan import Plan, PlanItem
 from .session import Session
 
+Sources = dict[str, dict[ObjectKey, str]]
+"""Where each rendered add-on has each of its objects from."""
 
-def settle_claims(session: Session, plan: Plan) -> None:
+
+def sources_by_addon(session: Session) -> Sources:
+    return {
+        bundle.name: {item.key: item.source for item in bundle.objects if not item.generated}
+        for bundle in session.directory.bundles()
+    }
+
+
+def settle_claims(session: Session, plan: Plan, sources: Sources) -> None:
     """Judge every item against what the other add-ons of the run render and what all inventories hold."""
-    rendered = {bundle.name: {item.key: item.source for item in bundle.objects if not item.generated}
-                for bundle in session.directory.bundles() if bundle.name != plan.name}
     for item in plan.items:
-        others = [name for name, sources in rendered.items() if item.key in sources]
+        others = [name for name, objects in sources.items() if item.key in objects and name != plan.name]
         if item.action == "prune" and others:
             item.action, item.reason = "keep", f"moves to add-on {others[0]}"
         elif item.action in ("prune", "keep") or item.generated:
             continue
         elif others:
-            _block(item, f"is in two add-ons: here ({item.source}) and in {others[0]} ({rendered[others[0]][item.key]})")
+            there = f"{others[0]} ({sources[others[0]][item.key]})"
+            _block(item, f"is in two add-ons: here ({item.source}) and in {there}")
         elif item.owner and item.owner != plan.name:
-            _judge_label(session, item, item.owner)
+            _judge_label(session, item, item.owner, sources)
 
 
-def _judge_label(session: Session, item: PlanItem, owner: str) -> None:
+def _judge_label(session: Session, item: PlanItem, owner: str, sources: Sources) -> None:
     """A live object with another add-on's label that no other add-on of the run renders."""
-    info = session.info
-    if session.directory.bundle(owner) or owner in info.removed:
+    if owner in sources or owner in session.info.removed:
         item.reason = f"handed over by add-on {owner}"
     elif item.key in session.record(owner).inventory:
         _block(item, f"belongs to add-on {owner}, {_why_absent(session, owner)}")
@@ -35,7 +44,7 @@ def _judge_label(session: Session, item: PlanItem, owner: str) -> None:
 
 
 def _why_absent(session: Session, owner: str) -> str:
-    if owner in {item.name for item in session.info.invalid}:
+    if owner in session.info.protected:
         return "whose definition is invalid"
     if owner in session.info.others:
         return "which is not part of this run"
@@ -44,5 +53,3 @@ def _why_absent(session: Session, owner: str) -> str:
 
 def _block(item: PlanItem, reason: str) -> None:
     item.action, item.verdict, item.reason = "blocked", "verified", reason
-
-

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..cluster.client import ApiError
 from ..model.errors import AddonError, ClusterError, DefinitionError
+from ..model.names import UNINSTALL_ANNOTATION
 from ..model.outcome import Outcome, Phase
 from ..model.record import Record
 from .dependencies import failed_dependency
@@ -20,19 +21,25 @@ from .session import Progress, Session
 from .status import status_after
 from .tombstones import bury, clear_tombstone, read_tombstone
 
+_NO_UNINSTALL = (
+    f"its definition left git, and it is marked for uninstall, which this version can't do: everything keeps running. "
+    f"Remove the annotation {UNINSTALL_ANNOTATION} to drop the record only"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
     """Facts that decide how an add-on goes on; exactly one of these is true, or ``active`` is."""
 
     removed: bool = False
+    uninstall: bool = False
     suspended: bool = False
     skipped: bool = False
     reason: str = ""
 
     @property
     def active(self) -> bool:
-        return not (self.removed or self.suspended or self.skipped)
+        return not (self.removed or self.uninstall or self.suspended or self.skipped)
 
 
 def begin(session: Session, name: str, progress: Progress) -> Beginning:
@@ -61,10 +68,11 @@ def begin(session: Session, name: str, progress: Progress) -> Beginning:
     record = read_record(session, name)
     if record is None:
         raise ClusterError("its record was deleted during the run", addon=name, hint="run again")
-    for invalid in info.invalid:
-        if invalid.name == name:
-            raise DefinitionError(invalid.reason)
+    if name in info.protected:
+        raise DefinitionError(info.protected[name])
     if name in info.removed:
+        if record.uninstall_mark:
+            return Beginning(uninstall=True, reason=_NO_UNINSTALL)
         return Beginning(removed=True, reason="its definition left git")
     _resume(session, record)
     if directory.definition(name).definition.suspend or record.paused:

@@ -107,7 +107,7 @@ def _open_run(
     info = RunInfo(
         run_id=secrets.token_hex(6),
         host=socket.gethostname(),
-        user=getpass.getuser(),
+        user=_user(),
         pid=os.getppid(),
         started=time.time(),
         repository=str(checkout.root / checkout.prefix),
@@ -129,6 +129,14 @@ def _open_run(
     _save(directory, info, files, known, discovery)
     save_credential(directory, credential, request.access, key or secrets.token_bytes(32))
     return DefinitionsResult(directory, info, known, written)
+
+
+def _user() -> str:
+    """Who runs this; in a container the account may have a number only."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
 
 
 def _save(
@@ -165,16 +173,20 @@ def _read_files(checkout: Checkout, path: str) -> _Files:
             parsed[definition.name].append(SourcedDefinition(entry.path, entry.blob, definition))
     for name, sourced in parsed.items():
         files.valid[name] = sourced[0]
-        if len(sourced) > 1:
-            places = ", ".join(item.file for item in sourced)
-            files.refuse(name, f"{places}: name: {name} is defined more than once")
+        broken = [item.file for item in files.invalid if item.name == name]
+        claiming = [*(item.file for item in sourced), *broken]
+        if len(claiming) > 1:
+            files.refuse(name, f"{', '.join(sorted(claiming))}: name: {name} is defined more than once")
     return files
 
 
 def _read_file(entry: TreeEntry, contents: dict[str, bytes]) -> Definition:
     if entry.mode == SYMBOLIC_LINK:
         raise DefinitionError("is a symbolic link", subject=entry.path, hint="give a file")
-    return parse_definition(_text(contents, entry), entry.path)
+    text = _text(contents, entry)
+    if "\ufffd" in text and text.encode() != contents[entry.path]:
+        raise DefinitionError("not UTF-8 text", subject=entry.path, hint="save it as UTF-8")
+    return parse_definition(text, entry.path)
 
 
 def _text(contents: dict[str, bytes], entry: TreeEntry) -> str:
@@ -208,12 +220,18 @@ def _uncommitted(checkout: Checkout, revision: str) -> list[str]:
 def _removed(records: dict[str, Record], files: _Files, path: str) -> tuple[list[str], list[str]]:
     """Add-ons whose file is gone from this folder; records of another folder are somebody else's."""
     invalid_files = {item.file for item in files.invalid}
-    removed, warnings = [], []
+    nameless = [item.file for item in files.invalid if not item.name]
+    removed: list[str] = []
+    warnings: list[str] = []
     for name, record in sorted(records.items()):
         if not record.from_git or name in files.valid or name in files.protected or record.source_file in invalid_files:
             continue
         folder = str(PurePosixPath(record.source_file).parent)
-        if folder == str(PurePosixPath(path)):
+        if folder == str(PurePosixPath(path)) and nameless:
+            warnings.append(
+                f"add-on {name} may be the one that {nameless[0]} is about, which can't be read: left alone"
+            )
+        elif folder == str(PurePosixPath(path)):
             removed.append(name)
         else:
             warnings.append(f"add-on {name} comes from the folder {folder}, not from {path}: left alone")
@@ -239,7 +257,12 @@ def _write_records(
         sourced, record = files.valid[name], records.get(name)
         spec = sourced.definition.to_spec()
         source = _source(checkout, sourced, record)
-        if record and record.from_git and _same_spec(record, spec) and record.annotations.get(SOURCE_ANNOTATION) == source:
+        if (
+            record
+            and record.from_git
+            and _same_spec(record, spec)
+            and record.annotations.get(SOURCE_ANNOTATION) == source
+        ):
             continue
         written.append(name)
         if info.check:
@@ -290,4 +313,3 @@ def facts_of_record(definition: Definition, record: Record) -> dict[str, object]
         "adopt": definition.adopt,
         "depends_on": list(definition.depends_on),
     }
-

@@ -39,7 +39,7 @@ def changed_dependency(session: Session, name: str) -> str:
 
 def failed_dependency(session: Session, name: str) -> str:
     """Why this add-on must be skipped: a dependency that ended as Error in this run, or was skipped itself."""
-    broken = {item.name: item.reason for item in session.info.invalid if item.name}
+    broken = session.info.protected
     for other in session.directory.definition(name).definition.depends_on:
         if other in broken:
             return f"depends on {other}, whose definition is invalid"

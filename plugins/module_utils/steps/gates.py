@@ -1,4 +1,4 @@
-"""The gates: what holds a plan back although it could be carried out, decided on nothing but the plan and the record."""
+"""The gates: what holds a plan back although it could be carried out, decided by plan and record alone."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
     elif bundle.hooks and not definition.skip_hooks:
         names = ", ".join(str(item.key) for item in bundle.hooks[:3])
         made.gate = "hooks"
-        made.gate_reason = f"has Helm hooks ({names}), which this version can't run. Set skipHooks: true to leave them out"
+        made.gate_reason = (
+            f"has Helm hooks ({names}), which this version can't run. Set skipHooks: true to leave them out"
+        )
     elif foreign and not definition.adopt:
         made.gate = "adoption"
-        made.gate_reason = f"{_listed(foreign)} run already and are not this add-on's. Set adopt: true to take them over"
+        made.gate_reason = (
+            f"{_listed(foreign)} run already and are not this add-on's. Set adopt: true to take them over"
+        )
     elif foreign and not definition.allow_adopt_changes and (changing or _adopts_at_first(made, record.applied_before)):
         others = changing or made.with_action("create")
         made.gate = "adoption"

@@ -20,7 +20,10 @@ def inventory_after(before: Inventory, plan: Plan, outcome: Outcome | None = Non
     gone = {*plan.gone, *(outcome.gone if outcome else [])}
     for item in plan.items:
         key, known = item.key, entries.get(item.key)
-        if item.action == "keep":
+        if item.generated and (not item.managed or (outcome and item.action == "create" and key not in applied)):
+            # Somebody else made the namespace, before this run or in it.
+            entries.pop(key, None)
+        elif item.action == "keep":
             if known:
                 entries[key] = replace(known, state=item.kept_as)
         elif item.action == "prune":

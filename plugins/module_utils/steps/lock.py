@@ -1,4 +1,4 @@
-"""The lock of one add-on in one run: taken by ``begin``, checked and renewed by every later step, given back at the end."""
+"""The lock of one add-on in one run: ``begin`` takes it, every later step checks and renews it, ``release`` ends it."""
 
 from __future__ import annotations
 

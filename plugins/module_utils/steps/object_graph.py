@@ -74,21 +74,21 @@ def _depends_on(manifest: Manifest, key: ObjectKey) -> list[ObjectKey]:
 
 def _references(pod: dict[str, Any]) -> set[tuple[str, str]]:
     """Kind and name of the objects in its own namespace that a pod can't start without."""
-    found: set[tuple[str, str | None]] = {("ServiceAccount", pod.get("serviceAccountName"))}
+    found: list[tuple[str, Any]] = [("ServiceAccount", pod.get("serviceAccountName"))]
     for volume in _dicts(pod.get("volumes")):
-        found.add(("ConfigMap", _get(volume, "configMap", "name")))
-        found.add(("Secret", _get(volume, "secret", "secretName")))
-        found.add(("PersistentVolumeClaim", _get(volume, "persistentVolumeClaim", "claimName")))
+        found.append(("ConfigMap", _get(volume, "configMap", "name")))
+        found.append(("Secret", _get(volume, "secret", "secretName")))
+        found.append(("PersistentVolumeClaim", _get(volume, "persistentVolumeClaim", "claimName")))
         for source in _dicts(_get(volume, "projected", "sources")):
-            found.add(("ConfigMap", _get(source, "configMap", "name")))
-            found.add(("Secret", _get(source, "secret", "name")))
+            found.append(("ConfigMap", _get(source, "configMap", "name")))
+            found.append(("Secret", _get(source, "secret", "name")))
     for container in [*_dicts(pod.get("initContainers")), *_dicts(pod.get("containers"))]:
         for source in _dicts(container.get("envFrom")):
-            found.add(("ConfigMap", _get(source, "configMapRef", "name")))
-            found.add(("Secret", _get(source, "secretRef", "name")))
+            found.append(("ConfigMap", _get(source, "configMapRef", "name")))
+            found.append(("Secret", _get(source, "secretRef", "name")))
         for variable in _dicts(container.get("env")):
-            found.add(("ConfigMap", _get(variable, "valueFrom", "configMapKeyRef", "name")))
-            found.add(("Secret", _get(variable, "valueFrom", "secretKeyRef", "name")))
+            found.append(("ConfigMap", _get(variable, "valueFrom", "configMapKeyRef", "name")))
+            found.append(("Secret", _get(variable, "valueFrom", "secretKeyRef", "name")))
     return {(kind, name) for kind, name in found if isinstance(name, str) and name}
 
 

@@ -22,12 +22,13 @@ from ..model.errors import AddonError, ClusterError, PlanError
 from ..model.inventory import InventoryEntry
 from ..model.keep_policies import keep_reason
 from ..model.keyed_hash import keyed_hash
+from ..model.masking import mask_text, secret_values
 from ..model.names import FIELD_MANAGER, OWNER_LABEL, RECORD_GROUP
 from ..model.normalise import describe_kind, is_definition, kinds_of_definition
 from ..model.objects import Manifest, ObjectKey
 from ..model.ownership import facts_of, fingerprint, own_entry
 from ..model.plan import Plan, PlanItem, Takeover
-from .claims import settle_claims
+from .claims import settle_claims, sources_by_addon
 from .custom_resources import definition_facts
 from .dependencies import bundles_of_dependencies, changed_dependency
 from .gates import judge
@@ -64,7 +65,7 @@ def plan(session: Session, name: str) -> Plan:
         raise
     if known:
         made.replan_reason = known.replan_reason
-        settle_claims(session, made)
+        settle_claims(session, made, sources_by_addon(session))
         judge(session, made, bundle)
     session.directory.save_plan(made)
     return made
@@ -95,7 +96,8 @@ def _plan(session: Session, bundle: Bundle, *, fresh: bool) -> Plan:
     )
     for item in made.items:
         item.digest = keyed_hash(
-            session.key, [item.key.to_json(), item.version, item.action, item.fingerprint, planner.body_digest(item.key)]
+            session.key,
+            [item.key.to_json(), item.version, item.action, item.fingerprint, planner.body_digest(item.key)],
         )
     made.digest = keyed_hash(session.key, [bundle.digest, sorted(item.digest for item in made.items)])
     judge(session, made, bundle)
@@ -149,8 +151,7 @@ class _Planner:
         return keyed_hash(self.session.key, body) if body else ""
 
     def items(self) -> list[PlanItem]:
-        snapshot = self.snapshot
-        return self._each(lambda item: self._item(item, snapshot), self.bundle.objects)
+        return self._each(self._item, self.bundle.objects)
 
     def _each(self, function: Callable[[T], R], values: Iterable[T]) -> list[R]:
         with ThreadPoolExecutor(self.session.info.options.workers) as pool:
@@ -158,7 +159,7 @@ class _Planner:
 
     # Objects that the source has
 
-    def _item(self, item: BundleObject, snapshot: Snapshot) -> PlanItem:
+    def _item(self, item: BundleObject) -> PlanItem:
         key, group = item.key, item.key.group
         made = PlanItem(key, item.version, "blocked", "unknown", source=item.source, generated=item.generated)
         resource = self.session.discovery.find(group, item.version, key.kind)
@@ -166,9 +167,11 @@ class _Planner:
             self._unserved(made, item)
         elif group == RECORD_GROUP:
             made.verdict, made.reason = "verified", "records of this product are not installed by an add-on"
+        elif resource.namespaced and not key.namespace:
+            made.reason = "its kind is served only since it was rendered, which left its namespace open: run again"
         else:
             try:
-                self._check(made, item, resource, snapshot)
+                self._check(made, item, resource)
             except AddonError as error:
                 self._failed(made, item, error)
         return made
@@ -193,7 +196,7 @@ class _Planner:
         made.action, made.verdict, made.reason = "create", "simulated", reason
         self._show(made, None, item.manifest)
 
-    def _check(self, made: PlanItem, item: BundleObject, resource: Resource, snapshot: Snapshot) -> None:
+    def _check(self, made: PlanItem, item: BundleObject, resource: Resource) -> None:
         """Dry-run the object and compare the reply with the live object it was computed from."""
         path = path_of(resource, item.key.namespace, item.key.name)
         for _attempt in range(_READ_ATTEMPTS):
@@ -253,9 +256,7 @@ class _Planner:
             made.action = "adopt"
         else:
             made.action = "unchanged"
-            made.facts = facts_of(
-                self.session.key, predicted, item.manifest, definition_facts(self.session, item.key)
-            )
+            made.facts = facts_of(self.session.key, predicted, item.manifest, definition_facts(self.session, item.key))
 
     def _show(self, made: PlanItem, before: Manifest | None, after: Manifest | None) -> None:
         shown = difference(before, after, self.session.placeholders)
@@ -264,7 +265,8 @@ class _Planner:
 
     def _failed(self, made: PlanItem, item: BundleObject, error: AddonError) -> None:
         """A dry run that did not work is this object's result, told apart by what it says of the object."""
-        made.action, made.verdict, made.reason = "blocked", "unknown", error.message
+        message = mask_text(error.message, secret_values(item.manifest))
+        made.action, made.verdict, made.reason = "blocked", "unknown", message
         if not isinstance(error, ApiError):
             return
         namespace = item.key.namespace
@@ -273,11 +275,13 @@ class _Planner:
                 self._simulate(made, item, f"namespace {namespace} comes with this run")
             else:
                 made.verdict = "verified"
-                made.reason = f"namespace {namespace} does not exist. Set createNamespace: true, or add it to the source"
+                made.reason = (
+                    f"namespace {namespace} does not exist. Set createNamespace: true, or add it to the source"
+                )
         elif error.forbidden and not error.causes:
-            made.reason = f"no right to dry-run it: {error.message}"
+            made.reason = f"no right to dry-run it: {message}"
         elif not error.retryable:
-            made.verdict, made.reason = "verified", f"the API server refuses it: {error.message}"
+            made.verdict, made.reason = "verified", f"the API server refuses it: {message}"
 
     # Objects that left the source
 

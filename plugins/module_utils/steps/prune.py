@@ -139,7 +139,9 @@ class _Deletion:
             if waiting and now - told > _PROGRESS_SECONDS:
                 told = now
                 names = ", ".join(map(str, sorted(waiting)[:3]))
-                self.progress(f"{self.name}: waiting until {len(waiting)} objects are gone, {now - start:.0f} s: {names}")
+                self.progress(
+                    f"{self.name}: waiting until {len(waiting)} objects are gone, {now - start:.0f} s: {names}"
+                )
             if waiting and self.renewal.lost.wait(_POLL_SECONDS):
                 self.renewal.check()
         return []

@@ -1,14 +1,14 @@
-"""Between PLAN and CONVERGE: reads all bundles and plans, makes the checks that need all of them, and says who is next."""
+"""Between PLAN and CONVERGE: reads all bundles and plans, makes the checks that need them all, and says who is next."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from ..model.errors import AddonError
-from ..model.outcome import Outcome
+from ..model.outcome import Outcome, Phase
 from ..model.plan import Plan
 from ..model.record import Record
-from .claims import settle_claims
+from .claims import settle_claims, sources_by_addon
 from .dependencies import failed_dependency
 from .gates import judge
 from .inventories import inventory_after, kept
@@ -23,24 +23,28 @@ class Queue:
     skipped: dict[str, str] = field(default_factory=dict)
 
 
-GATE_PHASES = {"refused": "Error", "hooks": "Blocked", "adoption": "Blocked", "manual-sync": "OutOfSync"}
+GATE_PHASES: dict[str, Phase] = {
+    "refused": "Error",
+    "hooks": "Blocked",
+    "adoption": "Blocked",
+    "manual-sync": "OutOfSync",
+}
 
 
 def queue(session: Session) -> Queue:
     """Judge the whole run. Every add-on has an outcome afterwards, also those that nothing will be done for."""
     result = Queue()
     info = session.info
-    for invalid in info.invalid:
-        if invalid.name:
-            outcome = Outcome(invalid.name, phase="Error", error=invalid.reason, message=invalid.reason)
-            session.directory.save_outcome(outcome)
-            if _to_record(session, invalid.name, "Error", invalid.reason):
-                result.converge.append(invalid.name)
+    for name, reason in info.protected.items():
+        session.directory.save_outcome(Outcome(name, phase="Error", error=reason, message=reason))
+        if _to_record(session, name, "Error", reason):
+            result.converge.append(name)
+    sources = sources_by_addon(session)
     plans = {name: session.directory.plan(name) for name in info.order}
     for name, plan in plans.items():
         bundle = session.directory.bundle(name)
         if plan and bundle:
-            settle_claims(session, plan)
+            settle_claims(session, plan, sources)
             judge(session, plan, bundle)
             session.directory.save_plan(plan)
     for name, plan in plans.items():
@@ -68,7 +72,10 @@ def _failed(session: Session, outcome: Outcome) -> bool:
 
 
 def _planned(session: Session, outcome: Outcome, plan: Plan) -> bool:
-    """Fill in the outcome of a planned add-on; whether CONVERGE has something to do or to record for it."""
+    """Fill in the outcome of a planned add-on; whether CONVERGE has something to do or to record for it.
+
+    Its phase stays empty until CONVERGE decides it: how the last run ended is no outcome of this one.
+    """
     name, record = outcome.name, session.record(outcome.name)
     definition = session.directory.definition(name).definition
     outcome.planned = plan.counts()
@@ -78,14 +85,17 @@ def _planned(session: Session, outcome: Outcome, plan: Plan) -> bool:
     if definition.suspend or record.paused:
         outcome.phase, outcome.message, outcome.pending = "Suspended", suspension(session, record), False
         return _to_record(session, name, "Suspended", outcome.message)
+    if session.info.check and plan.gate == "refused" and all(item.verdict == "unknown" for item in plan.unsettled):
+        # A preview with read rights alone: not knowing is no error, `unknown` in fail_on makes it one.
+        outcome.message = plan.gate_reason
+        return False
     if plan.gate:
-        outcome.phase, outcome.message = GATE_PHASES[plan.gate], plan.gate_reason  # type: ignore[assignment]
+        outcome.phase, outcome.message = GATE_PHASES[plan.gate], plan.gate_reason
         if plan.gate == "refused":
             outcome.error = plan.gate_reason
             return True
         held = (record.status.get("preview") or {}).get("digest")
         return held != plan.digest or _to_record(session, name, outcome.phase, plan.gate_reason)
-    outcome.phase = record.phase  # type: ignore[assignment]
     return bool(plan.changes) or _unrecorded(session, plan, record)
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from ..cluster.snapshot import ObjectMetadata
 from ..model.inventory import AppliedFacts, Inventory, InventoryEntry
-from ..model.outcome import Outcome
 from ..model.objects import ObjectKey
+from ..model.outcome import Outcome
 from ..model.ownership import ownership_hash
 from .session import Session
 

@@ -1,4 +1,4 @@
-"""Reading and writing Addon records, always as the caller; status writes are guarded by the record's resourceVersion."""
+"""Reading and writing Addon records, always as the caller; status writes are guarded by resourceVersion."""
 
 from __future__ import annotations
 
@@ -104,4 +104,3 @@ def write_ahead(session: Session, name: str) -> None:
         write_status(session, name, {"objects": ahead})
     outcome.inventory_ahead = True
     session.directory.save_outcome(outcome)
-

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..model.bundle import Bundle
 from ..model.errors import AddonError
 from ..model.keyed_hash import keyed_hash
-from ..model.normalise import Namespaced, SourceObject, is_definition, kinds_of_definition, normalise
+from ..model.normalise import Namespaced, flatten, is_definition, kinds_of_definition, normalise
+from ..model.objects import GroupKind, Manifest
 from ..repository.git import Checkout
 from .dependencies import bundles_of_dependencies
 from .session import Session
@@ -38,12 +39,13 @@ def _render(session: Session, name: str) -> Bundle:
     request = SourceRequest(definition, Checkout.open(session.info.repository, session.info.commit))
     source = source_for(request)
     rendered = source.render(request)
+    documents = list(flatten(rendered.documents))
     normalised = normalise(
-        rendered.documents,
+        documents,
         addon=name,
         namespace=definition.namespace,
         create_namespace=definition.create_namespace,
-        namespaced=_scopes(session, name, rendered.documents),
+        namespaced=_scopes(session, name, [document.manifest for document in documents]),
     )
     objects, hooks = normalised.objects, normalised.hooks
     inputs = {
@@ -63,18 +65,19 @@ def _render(session: Session, name: str) -> Bundle:
     )
 
 
-def _scopes(session: Session, name: str, documents: list[SourceObject]) -> Namespaced:
-    """Scope by what the cluster serves, else by the CustomResourceDefinitions of this add-on and its dependencies."""
-    coming: dict[tuple[str, str, str], bool] = {}
-    manifests = [item.manifest for bundle in bundles_of_dependencies(session, name) for item in bundle.objects]
-    manifests += [document.manifest for document in documents if isinstance(document.manifest, dict)]
-    for manifest in manifests:
-        if isinstance(manifest.get("apiVersion"), str) and isinstance(manifest.get("kind"), str) and is_definition(manifest):
-            for group, version, kind, namespaced in kinds_of_definition(manifest):
-                coming[group, version, kind] = namespaced
+def _scopes(session: Session, name: str, own: list[Manifest]) -> Namespaced:
+    """Scope by what the cluster serves, else by the CustomResourceDefinitions of this add-on and its dependencies.
+
+    A kind has one scope in all its versions: an object whose version is gone keeps its identity.
+    """
+    coming: dict[GroupKind, bool] = {}
+    brought = [item.manifest for bundle in bundles_of_dependencies(session, name) for item in bundle.objects]
+    for manifest in filter(is_definition, [*brought, *own]):
+        coming |= {(group, kind): inside for group, _version, kind, inside in kinds_of_definition(manifest)}
 
     def namespaced(group: str, version: str, kind: str) -> bool | None:
-        resource = session.discovery.find(group, version, kind)
-        return resource.namespaced if resource else coming.get((group, version, kind))
+        discovery = session.discovery
+        resource = discovery.find(group, version, kind) or discovery.preferred(group, kind)
+        return resource.namespaced if resource else coming.get((group, kind))
 
     return namespaced

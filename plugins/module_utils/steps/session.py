@@ -62,7 +62,10 @@ class Session:
 
     @cached_property
     def discovery(self) -> Discovery:
-        return Discovery.from_json(self.directory.read_json("discovery.json"))
+        value = self.directory.read_json("discovery.json")
+        if not isinstance(value, dict):
+            raise RunDirectoryError("has no discovery", subject=str(self.directory.path), hint="start a new run")
+        return Discovery.from_json(value)
 
     def rediscover(self) -> Discovery:
         """Ask the server again, after CustomResourceDefinitions or APIServices changed."""

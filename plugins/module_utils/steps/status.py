@@ -1,4 +1,4 @@
-"""What a record's status becomes after a run: phase, conditions, inventory, preview, history, and the facts for later."""
+"""What a record's status becomes after a run: phase, conditions, inventory, preview, history, facts for later runs."""
 
 from __future__ import annotations
 
@@ -88,8 +88,6 @@ def _conditions(record: Record, outcome: Outcome, now: str) -> list[dict[str, An
     if outcome.phase == "Error" and outcome.healthy is False and _all_applied(outcome):
         synced = "True"
     healthy = {True: "True", False: "False", None: record.condition("Healthy") or "Unknown"}[outcome.healthy]
-    if outcome.phase == "Synced" and outcome.healthy is None and healthy != "True":
-        healthy = "True" if not outcome.applied else "Unknown"
     both = "True" if (synced, healthy) == ("True", "True") else "False"
     known = {condition["type"]: condition for condition in record.status.get("conditions") or []}
     conditions = []
@@ -99,7 +97,8 @@ def _conditions(record: Record, outcome: Outcome, now: str) -> list[dict[str, An
         condition = {"type": kind, "status": state, "reason": outcome.phase, "lastTransitionTime": since}
         condition["message"] = outcome.message[:200] if state != "True" else ""
         conditions.append(condition)
-    return conditions
+    ours = {condition["type"] for condition in conditions}
+    return [*conditions, *(condition for kind, condition in known.items() if kind not in ours)]
 
 
 def _all_applied(outcome: Outcome) -> bool:
@@ -129,5 +128,3 @@ def _preview(plan: Plan) -> dict[str, Any]:
     if len(items) < len(pending):
         preview["cut"] = f"{len(pending) - len(items)} more objects"
     return preview
-
-

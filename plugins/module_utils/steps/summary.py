@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..model.errors import RunDirectoryError
 from ..model.outcome import Outcome
 from ..model.run_directory import write_private
 from .session import Session
 
 COLUMNS = ("created", "updated", "adopted", "unchanged", "pruned", "kept")
 _PLANNED = {"created": "create", "updated": "update", "adopted": "adopt", "unchanged": "unchanged", "pruned": "prune"}
-_REASON_CHARACTERS = 400
+_COLUMN_CHARACTERS = 80
 
 FAIL_ON = ("Error", "Blocked", "OutOfSync", "unknown", "changes")
 
@@ -29,32 +28,37 @@ class Summary:
 
 
 def summarise(session: Session, fail_on: list[str], summary_file: str, keep_run: bool) -> Summary:
-    """Read all outcomes, write the summary file if one is wanted, and remove the run directory.
-
-    :raises RunDirectoryError: when the summary file can't be written.
-    """
+    """Read all outcomes, write the summary file if one is wanted, and remove the run directory."""
     info = session.info
     names = [*info.order, *(item.name for item in info.invalid if item.name), *info.removed]
     outcomes = [session.directory.outcome(name) for name in dict.fromkeys(names)]
-    addons = {outcome.name: _facts(outcome, info.check) for outcome in outcomes}
+    addons = {outcome.name: _facts(outcome, info.check, session.record(outcome.name).phase) for outcome in outcomes}
     nameless = [item.reason for item in info.invalid if not item.name]
-    summary = Summary(
-        addons=addons,
-        table=[*_table(addons), *nameless, *(f"warning: {text}" for text in info.warnings)],
-        failure=_failure(outcomes, nameless, fail_on),
-    )
+    failed = [*(_failed(outcome, fail_on) for outcome in outcomes), *(nameless if "Error" in fail_on else [])]
     if summary_file:
         content = {"run": info.run_id, "commit": info.commit, "check": info.check, "addons": addons}
-        try:
-            write_private(Path(summary_file), json.dumps(content, indent=2).encode() + b"\n")
-        except OSError as error:
-            raise RunDirectoryError(f"can't be written: {error.strerror}", subject=summary_file) from error
+        failed.append(_write(Path(summary_file), content))
     if not keep_run:
         session.directory.remove()
-    return summary
+    reasons = [reason for reason in failed if reason]
+    return Summary(
+        addons=addons,
+        table=[*_table(addons), *nameless, *(f"warning: {text}" for text in info.warnings)],
+        failure=f"{'; '.join(reasons)}. The summary above says why" if reasons else "",
+    )
 
 
-def _facts(outcome: Outcome, check: bool) -> dict[str, Any]:
+def _write(path: Path, content: dict[str, Any]) -> str:
+    """Write the summary file; why it could not be written, else empty."""
+    try:
+        write_private(path, json.dumps(content, indent=2).encode() + b"\n")
+    except OSError as error:
+        return f"{path} can't be written ({error.strerror})"
+    return ""
+
+
+def _facts(outcome: Outcome, check: bool, recorded: str) -> dict[str, Any]:
+    """``recorded`` is the phase of the record, which stands for an add-on that this run decided nothing about."""
     if check:
         counts = {column: outcome.planned.get(_PLANNED.get(column, ""), 0) for column in COLUMNS}
     else:
@@ -67,7 +71,7 @@ def _facts(outcome: Outcome, check: bool) -> dict[str, Any]:
         }
     counts["kept"] = len(outcome.kept)
     return {
-        "phase": outcome.phase or ("-" if outcome.dropped else "Pending"),
+        "phase": outcome.phase or ("-" if outcome.dropped else recorded),
         **counts,
         "unknown": outcome.unknown,
         "pending": outcome.pending,
@@ -86,17 +90,25 @@ def _why(outcome: Outcome, check: bool) -> str:
         shown = ", ".join(f"{item.key} ({item.reason})" for item in outcome.kept[:2])
         more = f" and {len(outcome.kept) - 2} more" if len(outcome.kept) > 2 else ""
         reasons.append(f"kept: {shown}{more}")
-    text = "; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason)
-    return text if len(text) <= _REASON_CHARACTERS else f"{text[: _REASON_CHARACTERS - 1]}…"
+    return "; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason)
 
 
 def _table(addons: dict[str, dict[str, Any]]) -> list[str]:
+    """One line per add-on; a reason too long for its column stands whole below the table."""
     if not addons:
         return ["no add-ons"]
     header = ("add-on", "phase", *COLUMNS, "why")
-    rows = [(name, facts["phase"], *(str(facts[column]) for column in COLUMNS), facts["why"]) for name, facts in addons.items()]
+    rows = [
+        (name, facts["phase"], *(str(facts[column]) for column in COLUMNS), _shortened(facts["why"]))
+        for name, facts in addons.items()
+    ]
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
-    return [_line(row, widths) for row in (header, *rows)]
+    long = [f"{name}: {facts['why']}" for name, facts in addons.items() if len(facts["why"]) > _COLUMN_CHARACTERS]
+    return [*(_line(row, widths) for row in (header, *rows)), *long]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _COLUMN_CHARACTERS else f"{text[: _COLUMN_CHARACTERS - 1]}…"
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
@@ -107,16 +119,14 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
     return "  ".join(texts).rstrip()
 
 
-def _failure(outcomes: list[Outcome], nameless: list[str], fail_on: list[str]) -> str:
-    """What fails the play, in one line; empty when nothing does."""
-    reasons = [reason for reason in nameless if "Error" in fail_on]
-    for outcome in outcomes:
-        if outcome.unrecorded:
-            reasons.append(outcome.unrecorded)
-        if outcome.phase and outcome.phase in fail_on:
-            reasons.append(f"{outcome.name} is {outcome.phase}: {outcome.error or outcome.message}")
-        elif "unknown" in fail_on and outcome.unknown:
-            reasons.append(f"{outcome.name} has {outcome.unknown} objects that could not be checked")
-        elif "changes" in fail_on and outcome.pending:
-            reasons.append(f"{outcome.name} has changes pending")
-    return "; ".join(reasons)
+def _failed(outcome: Outcome, fail_on: list[str]) -> str:
+    """Why this add-on fails the play, in a few words; empty when it does not."""
+    if outcome.unrecorded:
+        return f"{outcome.name} could not be recorded"
+    if outcome.phase and outcome.phase in fail_on:
+        return f"{outcome.name} is {outcome.phase}"
+    if "unknown" in fail_on and outcome.unknown:
+        return f"{outcome.name} has {outcome.unknown} objects that could not be checked"
+    if "changes" in fail_on and outcome.pending:
+        return f"{outcome.name} has changes pending"
+    return ""

@@ -5,15 +5,27 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import zlib
 from typing import Any
 
 from ..cluster.client import ApiError, Client
+from ..model.errors import ClusterError
 from ..model.names import FIELD_MANAGER, STATE_LABEL, STATE_SECRET_TYPE
 from ..model.record import Record
 
 _FIELD = "status"
 # What a returning add-on needs: its inventory and what was applied. Phase and message belong to the past.
-_KEPT = ("objects", "appliedHash", "renderKey", "adopted", "appliedSyncRequest", "history", "hookRuns", "world", "revision")
+_KEPT = (
+    "objects",
+    "appliedHash",
+    "renderKey",
+    "adopted",
+    "appliedSyncRequest",
+    "history",
+    "hookRuns",
+    "world",
+    "revision",
+)
 
 
 def tombstone_path(namespace: str, name: str) -> str:
@@ -39,14 +51,25 @@ def bury(client: Client, namespace: str, record: Record) -> None:
 
 
 def read_tombstone(client: Client, namespace: str, name: str) -> dict[str, Any] | None:
-    """The kept part of the status, ``None`` when there is no tombstone."""
+    """The kept part of the status, ``None`` when there is no tombstone.
+
+    :raises ClusterError: when it is not what ``bury`` wrote.
+    """
     try:
         data = client.get(tombstone_path(namespace, name)).body.get("data") or {}
     except ApiError as error:
         if error.status == 404:
             return None
         raise
-    status: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(data[_FIELD])))
+    try:
+        status: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(data[_FIELD])))
+    except (KeyError, ValueError, OSError, EOFError, zlib.error) as error:
+        raise ClusterError(
+            "this tombstone can't be read",
+            addon=name,
+            subject=f"Secret {namespace}/addon-{name}-tombstone",
+            hint="delete it to start without it: what it remembered is then an adoption",
+        ) from error
     return status
 
 

@@ -245,7 +245,7 @@ def test_pod_without_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
         ("current-context: dev", 'there is no context "dev"'),
         (
             f"users: [{{token: {SECRET}}}, {{token: {SECRET}}}]\ncurrent-context: x",
-            "it can't be used as a kubeconfig (KeyError)",
+            'an entry has no "name"',
         ),
         ("contexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x", 'there is no cluster "c" with a server'),
         (
@@ -287,3 +287,14 @@ def test_kubeconfig_that_is_missing() -> None:
 
 def test_kubeconfig_that_is_a_folder(tmp_path: Path) -> None:
     assert failure(kubeconfig=str(tmp_path)).message == "it can't be read: is a directory"
+
+
+@pytest.mark.parametrize("token", [f"{SECRET}\nsecond line", f"{SECRET}\u201d"])
+def test_token_that_no_header_can_hold(token: str) -> None:
+    assert failure(host=SERVER, api_key=token).message == (
+        "the token of the given options has characters that a token can't have"
+    )
+
+
+def test_address_with_a_password() -> None:
+    assert failure(host=f"https://me:{SECRET}@10.0.0.1").message == "the API server's address contains a user"

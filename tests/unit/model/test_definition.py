@@ -260,6 +260,10 @@ def test_dependency_order(edges: dict[str, list[str]], order: list[str], errors:
     assert (found, {name: str(fault) for name, fault in faults.items()}) == (order, errors)
 
 
+def test_unknown_names_are_no_concern_without_a_set_of_known_ones() -> None:
+    assert dependency_order(_definitions({"a": ["absent"]})) == (["a"], {})
+
+
 def test_every_part_of_the_schema_is_closed_and_described() -> None:
     jsonschema.Draft202012Validator.check_schema(DEFINITION_SCHEMA)
 

@@ -29,7 +29,7 @@ def secret(**fields: Any) -> dict[str, Any]:
 
 
 def test_placeholders_are_keyed_and_stable() -> None:
-    assert PLACEHOLDERS.of("a") == Placeholders(b"key of the cluster").of(b"a") == "<secret 577656b4>"
+    assert PLACEHOLDERS.of("a") == Placeholders(b"key of the cluster").of(b"a") == "<secret 02eeec78>"
     assert PLACEHOLDERS.of("a") != PLACEHOLDERS.of("b")
     assert PLACEHOLDERS.of("a") != Placeholders(b"another").of("a")
 

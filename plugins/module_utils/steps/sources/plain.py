@@ -45,15 +45,17 @@ class PlainSource:
             if entry.mode == SUBMODULE:
                 raise RenderError("is a git submodule, which is not fetched", subject=entry.path, hint="copy its files")
         files = [entry for entry in entries if entry.path.endswith(_SUFFIXES)]
-        for entry in files:
-            if entry.mode == SYMBOLIC_LINK:
-                raise RenderError("is a symbolic link", subject=entry.path, hint="give a file")
         if not files:
             raise RenderError(f"git.path: {source.path} holds no .yaml, .yml or .json file")
         rendered = Rendered(checkout.commit, {"tree": checkout.tree_id(source.path)})
+        for link in [entry for entry in entries if entry.mode == SYMBOLIC_LINK]:
+            if link in files:
+                raise RenderError("is a symbolic link", subject=link.path, hint="give a file")
+            # It may lead to a folder full of objects.
+            rendered.warnings.append(f"{link.path} is a symbolic link and not followed")
         for path, content in checkout.read(files).items():
             if content.startswith(_LFS_HEADER):
-                raise RenderError("is a Git LFS pointer, not the file", subject=path, hint="run git lfs pull and commit")
+                raise RenderError("is a Git LFS pointer, not the file", subject=path, hint="commit the file itself")
             documents = read_documents(content, path)
             several = len(documents) > 1
             rendered.documents.extend(

@@ -1,0 +1,244 @@
+"""Opens a run: reads the definition files, makes the records match."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: addon_definitions
+short_description: Read add-on definitions from git and open a run
+version_added: 0.1.0
+description:
+  - Reads the definition files of a gitops repository at one commit, checks them, brings them into the order of their
+    dependencies, and creates or updates one Addon record in the cluster for each.
+  - Opens the run that all other steps work in. RV(run) is a private folder that holds what the steps hand to each
+    other, the login included. M(rendimiento.addons.addon_status) with
+    O(rendimiento.addons.addon_status#module:state=summary) removes it.
+  - Only what is committed counts. Uncommitted changes of a checkout are not read, and named in a warning at the end
+    of the run.
+  - A file that breaks a rule makes its own add-on an Error and stops no other.
+  - Records are never deleted here, and a repository, revision or folder that can't be read changes nothing.
+  - Without the preparation by M(rendimiento.addons.addon_bootstrap), this step fails. In check mode it goes on, as if
+    there were no records yet.
+extends_documentation_fragment:
+  - rendimiento.addons._attributes
+  - rendimiento.addons._cluster
+  - rendimiento.addons._cluster.state_namespace
+options:
+  repo:
+    description:
+      - A git checkout, or a folder inside one. All paths are relative to it.
+    type: path
+    required: true
+  revision:
+    description:
+      - Branch, tag or commit to read; the checkout's C(HEAD) if empty.
+    type: str
+    default: ''
+  path:
+    description:
+      - Folder with the definition files, the C(.yaml) and C(.yml) files directly in it.
+      - A removed definition is noticed by its record, which names the folder it came from. Records of other folders
+        are left alone.
+    type: str
+    default: addons
+  only:
+    description:
+      - Names of the add-ons that the run is about; all if empty.
+      - Others stay untouched. What they hold in the cluster still counts when two add-ons want the same object.
+    type: list
+    elements: str
+    default: []
+  impersonate:
+    description:
+      - User that the run acts as in everything an add-on installs, such as
+        V(system:serviceaccount:rendimiento-system:rendimiento-addons). Records and locks are always written by the
+        caller.
+      - If empty, the caller does it all.
+    type: str
+    default: ''
+  workers:
+    description:
+      - Requests that one step of the run sends at the same time, at least 1.
+    type: int
+    default: 8
+requirements:
+  - git (the program), on the host that runs this step and M(rendimiento.addons.addon_render)
+attributes:
+  check_mode:
+    details:
+      - The run directory is made in check mode, too, since the other steps need it.
+  diff_mode:
+    support: none
+    details:
+      - A record mirrors its definition file, so the diff is git's. What changes in the cluster is shown by
+        M(rendimiento.addons.addon_diff).
+  idempotent:
+    support: full
+    details:
+      - Each call opens a new run.
+author:
+  - The rendimiento.addons authors (@rendimiento)
+seealso:
+  - module: rendimiento.addons.addon_status
+"""
+
+EXAMPLES = r"""
+---
+# The role rendimiento.addons.addon does all of this and more. A play of its own is for those who only want to look.
+- name: Preview all add-ons, change nothing
+  hosts: localhost
+  connection: local
+  gather_facts: false
+  tasks:
+    - name: Look at the add-ons
+      check_mode: true
+      diff: true
+      block:
+        - name: Read the definitions
+          rendimiento.addons.addon_definitions:
+            repo: /srv/gitops
+            kubeconfig: ~/.kube/config
+          register: opened
+
+        - name: Render
+          rendimiento.addons.addon_render:
+            run: "{{ opened.run }}"
+            name: "{{ item }}"
+          loop: "{{ opened.names }}"
+          ignore_errors: true
+
+        - name: Plan, and show every object's diff
+          rendimiento.addons.addon_diff:
+            run: "{{ opened.run }}"
+            name: "{{ item }}"
+          loop: "{{ opened.names }}"
+          ignore_errors: true
+
+        - name: Judge all plans together
+          rendimiento.addons.addon_status:
+            run: "{{ opened.run }}"
+            state: queue
+      always:
+        - name: Sum up, and remove the run directory
+          rendimiento.addons.addon_status:
+            run: "{{ opened.run }}"
+            state: summary
+          when: opened.run is defined
+
+- name: Read the definitions of another cluster's folder at a tag, two add-ons only
+  rendimiento.addons.addon_definitions:
+    repo: /srv/gitops
+    revision: v2026.08
+    path: clusters/production/addons
+    only:
+      - cert-manager
+      - postgres-operator
+    impersonate: system:serviceaccount:rendimiento-system:rendimiento-addons
+  register: opened
+"""
+
+RETURN = r"""
+run:
+  description: The run directory, for the option O(rendimiento.addons.addon_render#module:run) of all other steps.
+  returned: success
+  type: str
+  sample: /run/user/1000/rendimiento-addons-x3k9_a1b
+commit:
+  description: The commit that was read.
+  returned: success
+  type: str
+  sample: 4c9a1c3f8f0a4b7d9e2f6a5b3c1d0e9f8a7b6c5d
+server:
+  description: The API server.
+  returned: success
+  type: str
+  sample: https://203.0.113.10:6443
+server_version:
+  description: Its version.
+  returned: success
+  type: str
+  sample: v1.37.0
+names:
+  description: The add-ons of the run with a valid definition, dependencies first.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - postgres-operator
+    - postgres-clusters
+addons:
+  description: What a play may want to know of each of RV(names), by name.
+  returned: success
+  type: dict
+  contains:
+    phase:
+      description: The phase that the record had when the run began.
+      type: str
+    suspended:
+      description: Whether the definition says C(suspend).
+      type: bool
+    paused:
+      description: Whether the record carries the annotation C(rendimiento.ai/paused).
+      type: bool
+    manual_sync:
+      description: Whether the definition says C(manualSync).
+      type: bool
+    adopt:
+      description: Whether the definition says C(adopt).
+      type: bool
+    depends_on:
+      description: The add-ons that it names in C(dependsOn).
+      type: list
+      elements: str
+  sample:
+    postgres-clusters:
+      adopt: false
+      depends_on:
+        - postgres-operator
+      manual_sync: false
+      paused: false
+      phase: Synced
+      suspended: false
+invalid:
+  description: Files that break a rule.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    file:
+      description: The file.
+      type: str
+    name:
+      description: The add-on that it is about, which stays as it is; empty when that can't be told.
+      type: str
+    reason:
+      description: What is wrong.
+      type: str
+  sample:
+    - file: addons/dashboard.yaml
+      name: dashboard
+      reason: "addons/dashboard.yaml: prun: unknown field. Did you mean prune?"
+removed:
+  description: Add-ons that have a record from this folder, but no file any more.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+written:
+  description: Records that were created or updated; in check mode, those that would be.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - postgres-clusters
+"""
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.entry_points import addon_definitions
+from ansible_collections.rendimiento.addons.plugins.module_utils.entry_points.module import run_module
+
+
+def main() -> None:
+    run_module(addon_definitions)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Renders one add-on of a run."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: addon_render
+short_description: Render one add-on to a bundle
+version_added: 0.1.0
+description:
+  - Reads the source of an add-on at the run's commit and writes its objects, placed in their namespaces and labelled,
+    to a bundle file in the run directory. M(rendimiento.addons.addon_diff) plans from there.
+  - An add-on is rendered once per run. A second call returns the same bundle.
+  - This version renders folders of plain YAML. Each C(.yaml), C(.yml) and C(.json) file below the folder is read, in
+    the order of their paths. Nothing in them is ever taken as a template.
+  - Objects with the annotation C(helm.sh/hook) are kept apart as hooks; test hooks are left out.
+extends_documentation_fragment:
+  - rendimiento.addons._attributes
+  - rendimiento.addons._run
+  - rendimiento.addons._run.name
+requirements:
+  - git (the program), on the host that runs this step
+attributes:
+  check_mode:
+    details:
+      - It writes to the run directory only.
+  diff_mode:
+    support: N/A
+    details:
+      - It changes nothing.
+  idempotent:
+    support: full
+    details:
+      - It changes nothing.
+author:
+  - The rendimiento.addons authors (@rendimiento)
+seealso:
+  - module: rendimiento.addons.addon_definitions
+  - module: rendimiento.addons.addon_diff
+"""
+
+EXAMPLES = r"""
+---
+- name: Render every add-on of the run; one that can't be rendered stops no other
+  rendimiento.addons.addon_render:
+    run: "{{ opened.run }}"
+    name: "{{ item }}"
+  loop: "{{ opened.names }}"
+  register: rendered
+  ignore_errors: true
+"""
+
+RETURN = r"""
+path:
+  description: The bundle file.
+  returned: success
+  type: str
+  sample: /run/user/1000/rendimiento-addons-x3k9_a1b/bundle/dashboard.json
+source:
+  description: The kind of source.
+  returned: success
+  type: str
+  sample: plain
+commit:
+  description: The commit that the source was read at.
+  returned: success
+  type: str
+  sample: 4c9a1c3f8f0a4b7d9e2f6a5b3c1d0e9f8a7b6c5d
+digest:
+  description: A keyed hash over all objects and hooks. Equal digests mean equal content, in the same cluster.
+  returned: success
+  type: str
+  sample: 5e0f7c1b9a3d4e2f8c6b1a0d9e8f7c6b
+objects:
+  description: How many objects there are, without hooks.
+  returned: success
+  type: int
+  sample: 14
+hooks:
+  description: The Helm hooks in the source.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+from_cache:
+  description: Whether the bundle was taken from a cache. This version has none, so it is always V(false).
+  returned: success
+  type: bool
+  sample: false
+"""
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.entry_points import addon_render
+from ansible_collections.rendimiento.addons.plugins.module_utils.entry_points.module import run_module
+
+
+def main() -> None:
+    run_module(addon_render)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,417 @@
+"""Requests over a small HTTP server: what is repeated and how often, logging in again, and who is impersonated."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster import client as client_module
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import Credential
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.client import ApiError, Client
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import discover
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import (
+    ClusterError,
+    CredentialError,
+    UnreachableError,
+)
+
+
+@dataclass
+class Answer:
+    """``RESET`` as the status breaks the connection off instead of answering."""
+
+    status: int = 200
+    body: Any = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+RESET = 0
+
+
+@dataclass
+class Request:
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+class Server:
+    """Answers as it was told, then always with the last answer; remembers the requests."""
+
+    def __init__(self) -> None:
+        self.answers: list[Answer | Callable[[Request], Answer]] = [Answer()]
+        self.requests: list[Request] = []
+        lock = threading.Lock()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                request = Request(self.command, self.path, dict(self.headers), body)
+                with lock:
+                    server.requests.append(request)
+                    answer = server.answers[0] if len(server.answers) == 1 else server.answers.pop(0)
+                if callable(answer):
+                    answer = answer(request)
+                if answer.status == RESET:
+                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    self.connection.close()
+                    self.close_connection = True
+                    return
+                data = answer.body.encode() if isinstance(answer.body, str) else json.dumps(answer.body).encode()
+                self.send_response(answer.status)
+                self.send_header("Content-Type", "text/plain" if isinstance(answer.body, str) else "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                for name, value in answer.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815
+
+            def log_message(self, *_arguments: Any) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.handle_error = lambda *_arguments: None  # type: ignore[method-assign]
+        self.address = f"http://127.0.0.1:{self.http.server_port}"
+        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def methods(self) -> list[str]:
+        return [request.method for request in self.requests]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.http.shutdown()
+    server.http.server_close()
+
+
+@pytest.fixture(autouse=True)
+def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between tries, which are not slept through."""
+    naps: list[float] = []
+    monkeypatch.setattr(time, "sleep", naps.append)
+    return naps
+
+
+@pytest.fixture
+def client(server: Server) -> Client:
+    return Client(Credential(server.address, token="Bearer t", source="the test"))
+
+
+def refused(status: int, message: str = "no", **headers: str) -> Answer:
+    body = {"kind": "Status", "message": message, "code": status}
+    return Answer(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+OK = Answer(body={"fine": True})
+DOWN = refused(503)
+BUSY = refused(429, Retry_After="1")
+NO_WEBHOOK = refused(500, 'failed calling webhook "w"')
+
+
+def test_a_request_as_it_is_sent(server: Server, client: Client) -> None:
+    client.apply("/api/v1/namespaces/d/configmaps/a", {"data": {"a": "é\u0085\ufeff😀"}}, dry_run=True, force=True)
+
+    request = server.requests[0]
+    assert request.method == "PATCH"
+    assert request.path == (
+        "/api/v1/namespaces/d/configmaps/a?fieldManager=rendimiento-addons&fieldValidation=Strict&force=true&dryRun=All"
+    )
+    assert request.headers["Authorization"] == "Bearer t"
+    assert request.headers["Content-Type"] == "application/apply-patch+yaml"
+    assert request.headers["User-Agent"] == "rendimiento-addons"
+    assert "Impersonate-User" not in request.headers
+    # The reader of an apply takes JSON for YAML, where these would be a line break and an error.
+    assert request.body.decode() == '{"data":{"a":"é\\u0085\\ufeff😀"}}'
+
+
+def test_acting_as_an_account(server: Server) -> None:
+    Client(Credential(server.address), impersonate="system:serviceaccount:a:b").get("/api")
+
+    assert server.requests[0].headers["Impersonate-User"] == "system:serviceaccount:a:b"
+    assert "Impersonate-Group" not in server.requests[0].headers
+
+
+def test_an_account_that_may_not_be_acted_as(server: Server) -> None:
+    server.answers = [
+        refused(403, 'pods is forbidden: User "runner" cannot impersonate resource "serviceaccounts" in API group ""')
+    ]
+
+    with pytest.raises(ClusterError, match='user "runner" may not act as system:serviceaccount:a:b') as caught:
+        Client(Credential(server.address), impersonate="system:serviceaccount:a:b").get("/api")
+    assert not isinstance(caught.value, ApiError)
+
+
+def test_warnings_are_collected(server: Server, client: Client) -> None:
+    server.answers = [Answer(headers={"Warning": '299 - "unknown field \\"a\\""'})]
+
+    assert client.get("/api").warnings == ['unknown field "a"']
+
+
+def test_text_stays_text(server: Server, client: Client) -> None:
+    server.answers = [Answer(body='{"a": 1}')]
+
+    assert client.get("/log").body == '{"a": 1}'
+
+
+@pytest.mark.parametrize("failure", [DOWN, BUSY, NO_WEBHOOK, refused(500, "etcdserver: leader changed"), Answer(RESET)])
+@pytest.mark.parametrize("method", ["GET", "PATCH", "PUT", "DELETE"])
+def test_what_may_pass_is_repeated(server: Server, client: Client, failure: Answer, method: str) -> None:
+    server.answers = [failure, failure, OK]
+
+    assert client.request(method, "/x").body == {"fine": True}
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("failure", "tries"),
+    [(DOWN, 1), (Answer(RESET), 1), (BUSY, 2), (NO_WEBHOOK, 2), (refused(503, Retry_After="1"), 2)],
+)
+def test_a_create_is_repeated_only_when_nothing_was_done(
+    server: Server, client: Client, failure: Answer, tries: int
+) -> None:
+    server.answers = [failure, OK]
+
+    if tries == 1:
+        with pytest.raises(ClusterError):
+            client.post("/x", {})
+    else:
+        client.post("/x", {})
+    assert len(server.requests) == tries
+
+
+def test_a_create_with_unknown_outcome_says_so(server: Server, client: Client) -> None:
+    server.answers = [Answer(RESET)]
+
+    with pytest.raises(UnreachableError, match="POST was under way, so it may or may not have been done"):
+        client.post("/x", {})
+
+
+def test_a_dry_run_of_a_create_may_be_repeated(server: Server, client: Client) -> None:
+    server.answers = [Answer(RESET), OK]
+
+    assert client.post("/x", {}, query={"dryRun": "All"}).status == 200
+
+
+@pytest.mark.parametrize(
+    "failure", [refused(500, "failed to create typed patch object (a)"), refused(422), refused(404), refused(409)]
+)
+def test_a_refusal_is_not_repeated(server: Server, client: Client, failure: Answer) -> None:
+    server.answers = [failure, OK]
+
+    with pytest.raises(ApiError):
+        client.request("PATCH", "/x")
+    assert len(server.requests) == 1
+
+
+def test_retry_after_is_kept_to(server: Server, client: Client, naps: list[float]) -> None:
+    server.answers = [refused(429, Retry_After="7"), OK]
+
+    client.get("/x")
+
+    assert 6.3 <= naps[0] <= 9.1
+
+
+@pytest.mark.parametrize(
+    "failure", [NO_WEBHOOK, Answer(503, "service unavailable\n"), refused(429, "storage is (re)initializing")]
+)
+def test_what_seldom_mends_gets_a_few_tries(server: Server, client: Client, failure: Answer) -> None:
+    server.answers = [failure]
+
+    with pytest.raises(ApiError):
+        client.get("/x")
+    assert len(server.requests) == client_module.FEW_TRIES
+
+
+def test_a_wait_beyond_the_window_is_not_begun(server: Server, naps: list[float]) -> None:
+    server.answers = [refused(429, Retry_After="100")]
+
+    with pytest.raises(ApiError):
+        Client(Credential(server.address)).get("/x")
+    assert (len(server.requests), naps) == (1, [])
+
+
+def test_a_redirection_is_no_answer(server: Server, client: Client) -> None:
+    server.answers = [Answer(302, "", {"Location": "/login"})]
+
+    with pytest.raises(ClusterError, match="redirects to another address"):
+        client.get("/version")
+    assert len(server.requests) == 1
+
+
+def test_a_web_page_is_no_api_server(server: Server, client: Client) -> None:
+    server.answers = [Answer(200, "<html>")]
+
+    with pytest.raises(ClusterError, match="does not answer as an API server"):
+        discover(client)
+
+
+def test_a_server_without_aggregated_discovery(server: Server, client: Client) -> None:
+    server.answers = [Answer(body={"gitVersion": "v1.25.0"}), refused(406)]
+
+    with pytest.raises(ClusterError, match=r"\(v1.25.0\) has no aggregated discovery. Use Kubernetes 1.27 or newer"):
+        discover(client)
+
+
+def test_no_retry_on_request(server: Server, client: Client) -> None:
+    server.answers = [DOWN]
+
+    with pytest.raises(ApiError):
+        client.request("GET", "/x", retry=False)
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_never_answered_is_given_up_soon(naps: list[float]) -> None:
+    start = time.monotonic()
+    with pytest.raises(UnreachableError) as caught:
+        Client(Credential("https://127.0.0.1:1")).get("/version")
+
+    assert str(caught.value) == (
+        "https://127.0.0.1:1 can't be reached: connection refused."
+        " Check addon_kubeconfig / K8S_AUTH_KUBECONFIG and that the API server is up."
+    )
+    assert len(naps) == 2
+    assert time.monotonic() - start + sum(naps) < 5
+
+
+@pytest.mark.parametrize(
+    ("credential", "message"),
+    [
+        (Credential("https://no-such-host.invalid"), "its name can't be resolved"),
+        (Credential("https://a b"), "that is no address"),
+        (Credential("https://10.0.0.1", proxy="http://127.0.0.1:1"), "through the proxy: connection refused"),
+    ],
+)
+def test_reasons_why_there_is_no_answer(credential: Credential, message: str) -> None:
+    with pytest.raises(UnreachableError) as caught:
+        Client(credential).get("/version")
+    assert caught.value.message == f"{credential.host} can't be reached: {message}"
+
+
+def test_no_answer_in_time(server: Server) -> None:
+    wait = threading.Event()
+
+    def slow(_request: Request) -> Answer:
+        wait.wait(5)
+        return OK
+
+    server.answers = [slow]
+    with pytest.raises(UnreachableError, match="no answer in time"):
+        Client(Credential(server.address), retry_window=0).request("GET", "/x", timeout=0.1)
+    wait.set()
+
+
+def test_a_server_without_tls(server: Server) -> None:
+    with pytest.raises(UnreachableError, match="it does not speak TLS"):
+        Client(Credential(server.address.replace("http:", "https:"))).get("/x")
+
+
+def by_token(request: Request) -> Answer:
+    return OK if request.headers["Authorization"] == "Bearer new" else refused(401, "Unauthorized")
+
+
+@pytest.mark.parametrize("broken", [{"ca": "CA"}, {"client_certificate": "CERT", "client_key": "KEY"}])
+def test_certificates_that_are_none(server: Server, tmp_path: Path, broken: dict[str, str]) -> None:
+    credential = Credential(server.address.replace("http:", "https:"), **broken)  # type: ignore[arg-type]
+    with pytest.raises(UnreachableError, match="a certificate or a key of the login is not PEM"):
+        Client(credential, files=tmp_path).get("/x")
+
+
+def test_a_refused_login_is_renewed_once_for_all_threads(server: Server) -> None:
+    server.answers = [by_token]
+    logins: list[Credential] = []
+
+    def log_in() -> Credential:
+        logins.append(Credential(server.address, token="Bearer new"))
+        return logins[-1]
+
+    client = Client(Credential(server.address, token="Bearer old"), on_unauthorized=log_in)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _number: client.get("/x").status, range(24)))
+
+    assert answers == [200] * 24
+    assert len(logins) == 1
+
+
+@pytest.mark.parametrize("renew", [True, False])
+def test_a_login_that_stays_refused(server: Server, renew: bool) -> None:
+    server.answers = [refused(401, "Unauthorized")]
+    credential = Credential(server.address, token="Bearer s3cret", source='user "me" of /k')
+
+    with pytest.raises(CredentialError) as caught:
+        Client(credential, on_unauthorized=(lambda: credential) if renew else None).get("/x")
+
+    assert str(caught.value) == (
+        f'the API server {server.address} does not accept the credentials of user "me" of /k.'
+        " Log in again or renew the token."
+    )
+    assert len(server.requests) == (2 if renew else 1)
+
+
+def test_certificate_and_key_are_written_for_nobody_else(tmp_path: Path) -> None:
+    credential = Credential("https://127.0.0.1:1", client_certificate="CERT", client_key="KEY")
+    for _time in range(2):
+        Client(credential, files=tmp_path)
+
+    (path,) = tmp_path.iterdir()
+    assert path.read_text() == "CERT\nKEY\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_without_a_folder_the_certificate_goes_with_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    client = Client(Credential("https://127.0.0.1:1", client_certificate="CERT", client_key="KEY"))
+    (folder,) = tmp_path.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+    del client
+
+    assert not folder.exists()
+
+
+def page(names: str, token: str = "", version: str = "7") -> Answer:
+    metadata = {"resourceVersion": version, **({"continue": token} if token else {})}
+    return Answer(body={"metadata": metadata, "items": [{"metadata": {"name": name}} for name in names]})
+
+
+def names(found: tuple[list[dict[str, Any]], str]) -> tuple[str, str]:
+    return "".join(item["metadata"]["name"] for item in found[0]), found[1]
+
+
+def test_all_pages_of_a_list(server: Server, client: Client) -> None:
+    server.answers = [page("ab", "t1"), page("cd", "t2"), page("e", version="9")]
+
+    assert names(client.list_all("/x", "a=b", limit=2)) == ("abcde", "9")
+    assert [request.path for request in server.requests] == [
+        "/x?labelSelector=a%3Db&limit=2",
+        "/x?labelSelector=a%3Db&limit=2&continue=t1",
+        "/x?labelSelector=a%3Db&limit=2&continue=t2",
+    ]
+
+
+def test_a_list_that_expired_is_read_again(server: Server, client: Client) -> None:
+    expired = refused(410, "The provided continue parameter is too old")
+    server.answers = [page("ab", "t1"), expired, page("ab", "t1"), expired, page("abc")]
+
+    assert names(client.list_all("/x", limit=2)) == ("abc", "7")
+    assert server.requests[-1].path == "/x"
