@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,13 +94,13 @@ class Cluster:
         """Starts it; returns False if it was running already."""
         if self._folder.exists():
             with self._lock():
-                if self._is_running():
+                if self._runs():
                     return False
         # Without the lock: a first build takes minutes, and `down` need not wait for it.
         programs = collect(self._progress, SERVERS)
         self._folder.create()
         with self._lock() as lock:
-            if self._is_running():
+            if self._runs():
                 return False
             try:
                 # A cluster of which only a part runs is started anew, from its data.
@@ -129,12 +129,12 @@ class Cluster:
             ready=chosen is not None and self._certificates.exist() and self._client(chosen, None).is_ready(),
         )
 
-    def _is_running(self) -> bool:
-        if not self.status().complete:
-            return False
+    def _runs(self) -> bool:
         chosen = ports.recorded(self._folder.ports)
-        if chosen is not None:
-            users.refresh_viewer(self._client(chosen))
+        if chosen is None or not self.status().complete:
+            return False
+        # The `up` that started it may have been killed before its end, and there may be new kinds to view.
+        self._settle(chosen)
         return True
 
     def _start(self, programs: Mapping[str, Path], lock: int) -> None:
@@ -147,41 +147,41 @@ class Cluster:
             kubeconfig.write(folder.internal_kubeconfig(client), _server(chosen), certificates, client)
         nodes.write_pod_log(folder.pod_log, folder.pod_logs_configuration)
 
-        started: list[str] = []
-
         def start(*wanted: Component) -> None:
             for component in wanted:
                 self._processes.start(component, programs[component.program], lock)
-                started.append(component.name)
-
-        def wait(ready: Callable[[], bool], culprit: str) -> None:
-            deadline = time.monotonic() + SECONDS_TO_START
-            while True:
-                self._processes.check(started)
-                if ready():
-                    return
-                if time.monotonic() > deadline:
-                    raise self._processes.failure(culprit, f"is not ready after {SECONDS_TO_START:.0f} s")
-                time.sleep(0.05)
 
         self._progress("starting etcd and kube-apiserver")
         start(components.etcd(folder, certificates, chosen), components.api_server(folder, certificates, chosen))
-        wait(self._client(chosen, None).is_ready, "kube-apiserver")
+        self._wait_for(self._client(chosen, None).is_ready, "kube-apiserver", ("etcd", "kube-apiserver"))
 
         self._progress("starting kube-controller-manager, kube-scheduler and kwok")
-        api = self._client(chosen)
-        nodes.prepare_leases(api)
+        nodes.prepare_leases(self._client(chosen))
         start(
             components.controller_manager(folder, certificates),
             components.scheduler(folder),
             components.kwok(folder, chosen),
         )
+        self._progress(f"waiting for {len(nodes.NAMES)} nodes and the controllers")
+        self._settle(chosen)
+
+    def _settle(self, chosen: ports.Ports) -> None:
+        """Creates what a cluster holds from its beginning, and waits until pods can run; may be repeated."""
+        api = self._client(chosen)
         users.grant_rights(api)
         nodes.create(api, chosen)
+        self._wait_for(lambda: nodes.are_ready(api), "kwok", COMPONENTS)
+        self._wait_for(lambda: users.namespaces_are_ready(api), "kube-controller-manager", COMPONENTS)
 
-        self._progress(f"waiting for {len(nodes.NAMES)} nodes and the controllers")
-        wait(lambda: nodes.are_ready(api), "kwok")
-        wait(lambda: users.namespaces_are_ready(api), "kube-controller-manager")
+    def _wait_for(self, ready: Callable[[], bool], culprit: str, running: Sequence[str]) -> None:
+        deadline = time.monotonic() + SECONDS_TO_START
+        while True:
+            self._processes.check(running)
+            if ready():
+                return
+            if time.monotonic() > deadline:
+                raise self._processes.failure(culprit, f"is not ready after {SECONDS_TO_START:.0f} s")
+            time.sleep(0.05)
 
     def _stop(self) -> list[str]:
         return [name for group in SHUTDOWN_ORDER for name in self._processes.stop(group)]

@@ -17,7 +17,7 @@ STATE_NAMESPACE = "rendimiento-system"
 ACTING_SERVICE_ACCOUNT = "rendimiento-addons"
 ADDONS_GROUP = "rendimiento.ai"
 
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
+RBAC_GROUP = "rbac.authorization.k8s.io"
 READ = ["get", "list", "watch"]
 MANAGE = [*READ, "create", "update", "patch", "delete", "deletecollection"]
 
@@ -29,15 +29,15 @@ def grant_rights(api: ApiClient) -> None:
     _grant(api, "platform", _platform_rules())
     _grant(api, "platform", _platform_namespace_rules(), STATE_NAMESPACE)
     # Custom resources may join the built-in role `view` by a label on a role of their own.
-    _bind(api, "viewer", "view")
-    refresh_viewer(api)
+    _bind(api, "viewer", "local-cluster-viewer-view", "view")
+    _let_viewer_read(api)
 
 
-def refresh_viewer(api: ApiClient) -> None:
+def _let_viewer_read(api: ApiClient) -> None:
     """Lets the viewer read everything that the server has now, except Secrets.
 
     RBAC cannot say "except", so the role lists what there is. Groups of custom resources that appear later are missing
-    until the next refresh.
+    until this is done again.
     """
     groups = {group["name"] for group in api.get("/apis")["groups"]} | {ADDONS_GROUP}
     resources = [resource["name"] for resource in api.get("/api/v1")["resources"]]
@@ -83,39 +83,23 @@ def _rule(groups: list[str], resources: list[str], verbs: list[str], names: list
 
 def _grant(api: ApiClient, user: str, rules: list[dict[str, Any]], namespace: str | None = None) -> None:
     """Gives the user a role of its own, in one namespace or in the whole cluster."""
-    kind, folder = _place("Role", namespace)
-    role = f"local-cluster-{user}"
-    api.apply(
-        f"{folder}/{kind.lower()}s/{role}",
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": kind,
-            "metadata": {"name": role},
-            "rules": rules,
-        },
-    )
-    _bind(api, user, role, namespace)
+    name = f"local-cluster-{user}"
+    _apply(api, "Role", name, namespace, {"rules": rules})
+    _bind(api, user, name, name, namespace)
 
 
-def _bind(api: ApiClient, user: str, role: str, namespace: str | None = None) -> None:
-    kind, folder = _place("RoleBinding", namespace)
-    name = role if role.endswith(f"-{user}") else f"local-cluster-{user}-{role}"
-    api.apply(
-        f"{folder}/{kind.lower()}s/{name}",
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": kind,
-            "metadata": {"name": name},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
-            "roleRef": {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": _place("Role", namespace)[0],
-                "name": role,
-            },
-        },
-    )
+def _bind(api: ApiClient, user: str, name: str, role: str, namespace: str | None = None) -> None:
+    subject = {"apiGroup": RBAC_GROUP, "kind": "User", "name": user}
+    reference = {"apiGroup": RBAC_GROUP, "kind": _scoped("Role", namespace), "name": role}
+    _apply(api, "RoleBinding", name, namespace, {"subjects": [subject], "roleRef": reference})
 
 
-def _place(kind: str, namespace: str | None) -> tuple[str, str]:
-    """The kind and the URL's beginning, for one namespace or for the whole cluster."""
-    return (f"Cluster{kind}", RBAC) if namespace is None else (kind, f"{RBAC}/namespaces/{namespace}")
+def _apply(api: ApiClient, kind: str, name: str, namespace: str | None, content: dict[str, Any]) -> None:
+    kind = _scoped(kind, namespace)
+    place = "" if namespace is None else f"/namespaces/{namespace}"
+    head = {"apiVersion": f"{RBAC_GROUP}/v1", "kind": kind, "metadata": {"name": name}}
+    api.apply(f"/apis/{RBAC_GROUP}/v1{place}/{kind.lower()}s/{name}", {**head, **content})
+
+
+def _scoped(kind: str, namespace: str | None) -> str:
+    return f"Cluster{kind}" if namespace is None else kind

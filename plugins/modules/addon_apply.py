@@ -39,8 +39,8 @@ attributes:
   diff_mode:
     support: full
     details:
-      - One diff per object, as planned. Values of Secrets are masked, and of a text with more than 400 lines the
-        first 400 are shown.
+      - One diff per object, as planned. Values of Secrets are masked. A long diff is cut after 400 lines, and says
+        so.
   idempotent:
     support: full
 author:
@@ -101,8 +101,9 @@ objects:
 diff:
   description:
     - One entry per object that was, or would be, applied.
-    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML, or C(prepared) with one
-      line when there is nothing to compare. The header is the object with its action and verdict.
+    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML. It is C(prepared) instead,
+      with lines to show as they are, when the texts are long or do not differ.
+    - The header is the object with its action and verdict.
   returned: in diff mode, when something was applied
   type: list
   elements: dict

@@ -31,7 +31,7 @@ attributes:
         M(rendimiento.addons.addon_prune). Those of an add-on that is held back by a gate other than V(refused) are
         printed as lines, once this run has its lock.
       - Values of Secrets are masked. Whether two of them are equal stays visible.
-      - Of a text with more than 400 lines, the first 400 are shown.
+      - A long diff is cut after 400 lines, and says so.
   idempotent:
     support: full
     details:
@@ -119,8 +119,9 @@ replanned:
 diff:
   description:
     - One entry per object that would change or is not settled.
-    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML, or C(prepared) with one
-      line when there is nothing to compare. The header is the object with its action and verdict.
+    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML. It is C(prepared) instead,
+      with lines to show as they are, when the texts are long or do not differ.
+    - The header is the object with its action and verdict.
   returned: in check and diff mode, when there is such an object
   type: list
   elements: dict

@@ -30,8 +30,8 @@ attributes:
   diff_mode:
     support: full
     details:
-      - One diff per object, as planned. Values of Secrets are masked, and of a text with more than 400 lines the
-        first 400 are shown.
+      - One diff per object, as planned. Values of Secrets are masked. A long diff is cut after 400 lines, and says
+        so.
   idempotent:
     support: full
 author:
@@ -77,7 +77,9 @@ kept:
 diff:
   description:
     - One entry per object that was, or would be, deleted.
-    - An entry is C(before_header), C(after_header), C(before) as masked YAML, and an empty C(after).
+    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML. It is C(prepared) instead,
+      with lines to show as they are, when the texts are long or do not differ.
+    - The header is the object with its action and verdict.
   returned: in diff mode, when something was deleted
   type: list
   elements: dict

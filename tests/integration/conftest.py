@@ -1,18 +1,18 @@
-"""What the integration tests share: one real cluster, prepared once, and per test a gitops repository to sync to it."""
+"""What the integration tests share: one real cluster, prepared once, and scenes to play on it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from local_cluster import Cluster
 from tests.integration.audit import Audit
-from tests.integration.gitops import Repository
 from tests.integration.kubectl import Kubectl
-from tests.integration.playbooks import Playbooks, Sync
+from tests.integration.playbooks import Playbooks
+from tests.integration.scene import Scene
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster that all tests share: each uses add-ons and namespaces of its own."""
-    made = Cluster(tmp_path_factory.mktemp("integration") / "cluster")
+    made = Cluster(tmp_path_factory.mktemp("shared") / "cluster")
     made.up()
     yield made
     made.down()
@@ -50,18 +50,15 @@ def audit(cluster: Cluster, kubectl: Kubectl) -> Audit:
     return Audit(cluster.audit_log, kubectl)
 
 
-@pytest.fixture
-def playbooks(tmp_path: Path) -> Playbooks:
-    return Playbooks(tmp_path)
+@pytest.fixture(scope="session")
+def new_scene(
+    bootstrapped: Cluster, kubectl: Kubectl, audit: Audit, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Scene]:
+    """Makes a scene; its name must not have been used before."""
+    return lambda name: Scene(tmp_path_factory.mktemp("scene"), f"addons/{name}", bootstrapped, kubectl, audit)
 
 
 @pytest.fixture
-def repository(tmp_path: Path, request: pytest.FixtureRequest) -> Repository:
-    """An empty gitops repository; its definition files are in a folder that no other test uses."""
-    folder = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")
-    return Repository(tmp_path / "gitops", f"addons/{folder}")
-
-
-@pytest.fixture
-def sync(playbooks: Playbooks, repository: Repository, bootstrapped: Cluster) -> Sync:
-    return Sync(playbooks, repository, bootstrapped)
+def scene(new_scene: Callable[[str], Scene], request: pytest.FixtureRequest) -> Scene:
+    """An empty scene for one test."""
+    return new_scene(re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-"))

@@ -44,6 +44,11 @@ class Kubectl:
         assert found is not None, f"{kind} {namespace or ''}/{name} does not exist"
         return found
 
+    def everything(self, *kinds: str) -> dict[str, Object]:
+        """All objects of these kinds by title, ``Kind namespace/name``."""
+        found: list[Object] = json.loads(self.run("get", ",".join(kinds), "--all-namespaces", "--output=json"))["items"]
+        return {title(each): each for each in found}
+
     def list(self, kind: str, selector: str = "", namespace: str | None = None) -> Sequence[Object]:
         where = ["--all-namespaces"] if namespace is None else ["--namespace", namespace]
         items: list[Object] = json.loads(self.run("get", kind, *where, f"--selector={selector}", "--output=json"))["items"]
@@ -73,12 +78,21 @@ class Kubectl:
         )
 
 
-def identities(record: Object) -> set[tuple[str, str, str]]:
-    """Kind, namespace and name of everything in a record's inventory."""
-    return {
-        (entry["kind"], entry.get("namespace", ""), entry["name"])
-        for entry in (record.get("status") or {}).get("objects") or []
-    }
+def title(manifest: Object) -> str:
+    """``Kind namespace/name``, as people and the engine write it."""
+    metadata = manifest["metadata"]
+    place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+    return f"{manifest['kind']} {place}{metadata['name']}"
+
+
+def inventory(record: Object) -> dict[str, str]:
+    """State of everything in a record's inventory, by title."""
+    entries = (record.get("status") or {}).get("objects") or []
+    return {title({"kind": entry["kind"], "metadata": entry}): entry["state"] for entry in entries}
+
+
+def conditions(record: Object) -> dict[str, str]:
+    return {each["type"]: each["status"] for each in record["status"].get("conditions") or []}
 
 
 def wait_until(true: Callable[[], object], what: str, seconds: float = 20, poll: float = 0.1) -> None:

@@ -12,9 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from local_cluster import Cluster
-from tests.integration.gitops import Repository
-
 ROOT = Path(__file__).resolve().parents[2]
 
 _FOREIGN = ("ANSIBLE_", "GIT_", "K8S_AUTH_", "KUBECONFIG", "PYTHONPATH", "XDG_RUNTIME_DIR")
@@ -142,39 +139,3 @@ class Playbooks:
             "XDG_RUNTIME_DIR": str(self.runtime),
             **more,
         }
-
-
-class Sync:
-    """Calls the sync playbook for one repository and cluster; options are role variables without ``addon_``."""
-
-    def __init__(self, playbooks: Playbooks, repository: Repository, cluster: Cluster) -> None:
-        self._playbooks = playbooks
-        self._repository = repository
-        self._cluster = cluster
-
-    def __call__(
-        self,
-        *,
-        user: str = "admin",
-        check: bool = False,
-        diff: bool = False,
-        verbosity: int = 0,
-        environment: dict[str, str] | None = None,
-        **options: Any,
-    ) -> PlaybookResult:
-        return self._playbooks.run(
-            "sync",
-            self.options(user, **options),
-            check=check,
-            diff=diff,
-            verbosity=verbosity,
-            environment=environment,
-        )
-
-    def options(self, user: str = "admin", **options: Any) -> dict[str, Any]:
-        defaults: dict[str, Any] = {
-            "repo": str(self._repository.path),
-            "path": self._repository.folder,
-            "kubeconfig": str(self._cluster.kubeconfig_of(user)),
-        }
-        return {f"addon_{name}": value for name, value in (defaults | options).items() if value is not None}

@@ -269,17 +269,32 @@ def test_two_clusters_start_side_by_side(tmp_path: Path) -> None:
 def test_down_cleans_up_after_a_killed_start(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
     start = subprocess.Popen([sys.executable, "-m", "local_cluster", "up", "--dir", folder], cwd=REPOSITORY)
-    wait_until((folder / "internal" / "processes" / "kube-apiserver.pid").exists)
+    wait_until((folder / "internal" / "processes" / "kube-apiserver.pid").exists, seconds=60)
     start.kill()
     start.wait()
     assert command("down", "--dir", folder).returncode == 0
     assert processes_that_name(folder) == []
 
 
+def test_up_completes_what_a_killed_start_left_undone(tmp_path: Path) -> None:
+    folder = tmp_path / "cluster"
+    start = subprocess.Popen([sys.executable, "-m", "local_cluster", "up", "--dir", folder], cwd=REPOSITORY)
+    wait_until((folder / "internal" / "processes" / "kwok.pid").exists, seconds=60)
+    start.kill()
+    start.wait()
+    cluster = Cluster(folder)
+    try:
+        cluster.up()
+        succeed(cluster, "--namespace=rendimiento-system", "get", "leases", user="platform")
+        assert len(succeed(cluster, "get", "nodes", "--output=name").splitlines()) == 3
+    finally:
+        cluster.down()
+
+
 def test_an_interrupted_start_leaves_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "cluster"
     start = subprocess.Popen([sys.executable, "-m", "local_cluster", "up", "--dir", folder], cwd=REPOSITORY)
-    wait_until((folder / "internal" / "processes" / "kube-apiserver.pid").exists)
+    wait_until((folder / "internal" / "processes" / "kube-apiserver.pid").exists, seconds=60)
     start.terminate()
     assert start.wait(60) == 130
     assert processes_that_name(folder) == []

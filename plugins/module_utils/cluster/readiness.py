@@ -18,6 +18,11 @@ from .readiness_rules import Readiness, assess
 __all__ = ["Readiness", "assess", "wait_until_ready"]
 
 PROGRESS_SECONDS = 5.0
+"""Seconds between two lines of progress that say the same."""
+
+NEWS_SECONDS = 2.0
+"""The same when there is something new, and before the first one: a wait that is over by then needs no words."""
+
 LONGEST_POLL = 2.0
 
 _NAMED_IN_PROGRESS = 3
@@ -65,8 +70,8 @@ def wait_until_ready(
 
     :param keys: the objects, each with the version in which it was applied.
     :param addon: value of the owner label that they carry; two or more of a kind and namespace are read by one LIST.
-    :param progress: gets one line when something has to be waited for, whenever the objects in it or their reasons
-        change, and otherwise every 5 s.
+    :param progress: gets a line when something has been waited for for 2 s, then with news at most every 2 s, and every
+        5 s without.
     :param poll: seconds until the second look; the pauses grow up to 2 s.
     :param judge: replaces the rules, for those of a definition; it may call ``assess``.
     :returns: the last word on every object. One that can't be read counts as failed, and an unreachable server as no
@@ -83,7 +88,7 @@ def wait_until_ready(
         if waiting.settled or left <= 0 or (stop is not None and stop.is_set()):
             return waiting.found
         text = waiting.text()
-        if text != shown or elapsed - shown_at >= PROGRESS_SECONDS:
+        if elapsed - shown_at >= (PROGRESS_SECONDS if text == shown else NEWS_SECONDS):
             shown, shown_at = text, elapsed
             progress(f"{waiting.count()}, {elapsed:.0f} s: {text}")
         nap = max(0.0, min(pause, left, shown_at + PROGRESS_SECONDS - elapsed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..model.record import Record
 from ..model.run_directory import RunOptions
 from ..steps.definitions import DefinitionsRequest, facts_of_record, read_definitions
 from .invocation import Invocation, Parameters, Result
@@ -39,8 +38,7 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
     info = opened.info
     facts = {}
     for name in info.order:
-        record = opened.records.get(name) or Record(name)
-        facts[name] = facts_of_record(opened.directory.definition(name).definition, record)
+        facts[name] = facts_of_record(opened.directory.definition(name).definition, opened.records[name])
     return Result(
         changed=bool(opened.written),
         values={

@@ -7,6 +7,7 @@ from typing import Literal
 
 from .inventory import AppliedFacts
 from .objects import ObjectKey
+from .plan import Plan
 
 Phase = Literal["Pending", "Synced", "OutOfSync", "Blocked", "Error", "Suspended"]
 
@@ -58,6 +59,13 @@ class Outcome:
     def changed(self) -> bool:
         """Whether an object of the add-on was written or deleted."""
         return bool(self.applied or self.pruned)
+
+    def note_plan(self, plan: Plan) -> None:
+        """Take over what a plan says of the add-on: counts, what is kept and why, whether changes are pending."""
+        self.planned = plan.counts()
+        self.unknown = self.planned.get("unknown", 0)
+        self.kept = [ObjectResult(item.key, item.reason) for item in plan.with_action("keep")]
+        self.pending = plan.pending
 
     def count(self, action: str) -> int:
         return sum(1 for item in self.applied if item.action == action)

@@ -77,6 +77,11 @@ class Record:
         return bool(self.status.get("appliedHash"))
 
     @property
+    def fresh(self) -> bool:
+        """No run has touched the cluster for this record yet: it is new, or its definition returned."""
+        return not self.applied_before and not self.status.get("objects")
+
+    @property
     def paused(self) -> bool:
         return self.annotations.get(PAUSED_ANNOTATION) == "true"
 

@@ -193,13 +193,10 @@ class RunDirectory:
 
     def read_json(self, name: str) -> Any | None:
         """Content of a file of another layer (credential, discovery, snapshot); ``None`` when it is not there."""
-        try:
-            return json.loads((self.path / name).read_bytes())
-        except FileNotFoundError:
-            return None
+        return self._load(name, Any) if (self.path / name).exists() else None
 
     def write_json(self, name: str, value: Any) -> None:
-        """:raises RunDirectoryError: when it can't be written, since the disk is full or the run directory was removed."""
+        """:raises RunDirectoryError: when the disk is full, or the run directory was removed."""
         content = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
         try:
             write_private(self.path / name, content)

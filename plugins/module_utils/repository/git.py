@@ -59,7 +59,7 @@ class Checkout:
         """:raises RepositoryError: when the folder is no checkout, or the revision is not in it."""
         path = Path(folder).expanduser()
         if not path.is_dir():
-            raise RepositoryError("there is no such folder", subject=folder, hint="addon_repo is a git checkout")
+            raise RepositoryError("there is no such folder", subject=folder, hint="give a git checkout as addon_repo")
         try:
             root, prefix = _text(_git(path, "rev-parse", "--show-toplevel", "--show-prefix")).split("\n", 1)
         except RepositoryError as error:

@@ -82,7 +82,7 @@ def begin(session: Session, name: str, progress: Progress) -> Beginning:
 
 def _resume(session: Session, record: Record) -> None:
     """Give a definition that returned what its tombstone kept."""
-    if record.applied_before or record.status.get("objects"):
+    if not record.fresh:
         return
     namespace = session.info.options.state_namespace
     kept = read_tombstone(session.caller, namespace, record.name)

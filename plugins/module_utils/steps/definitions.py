@@ -21,13 +21,14 @@ from ..cluster.access import AccessOptions, Credential, resolve
 from ..cluster.client import ApiError, Client
 from ..cluster.discovery import Discovery, discover
 from ..model.definition import Definition, claimed_name, dependency_order, parse_definition
-from ..model.errors import AddonError, DefinitionError, RepositoryError
+from ..model.errors import AddonError, DefinitionError, DocumentError, RepositoryError
 from ..model.names import KEY_FIELD, KEY_SECRET, RECORD_CRD, SOURCE_ANNOTATION
 from ..model.record import Record, record_manifest
 from ..model.run_directory import InvalidDefinition, RunDirectory, RunInfo, RunOptions, SourcedDefinition
 from ..repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
 from .records import apply_record, bootstrap_error, list_records
 from .session import save_credential
+from .tombstones import read_tombstone
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ def _open_run(
         warnings=[*_uncommitted(checkout, request.revision), *warnings],
     )
     written = _write_records(client, checkout, files, info, known)
+    _recall(client, info, known)
     _save(directory, info, files, known, discovery)
     save_credential(directory, credential, request.access, key or secrets.token_bytes(32))
     return DefinitionsResult(directory, info, known, written)
@@ -158,7 +160,7 @@ def _read_files(checkout: Checkout, path: str) -> _Files:
     try:
         entries = checkout.entries(path, recursive=False)
     except RepositoryError as error:
-        error.hint = error.hint or "addon_path names the folder with the definition files; nothing was removed"
+        error.hint = error.hint or "give the folder with the definition files as addon_path; nothing was removed"
         raise
     files, parsed = _Files(), defaultdict[str, list[SourcedDefinition]](list)
     named = [entry for entry in entries if entry.path.endswith((".yaml", ".yml")) and entry.kind == "blob"]
@@ -289,6 +291,22 @@ def _source(checkout: Checkout, sourced: SourcedDefinition, record: Record | Non
         if blob == sourced.blob or (blob is None and _same_spec(record, sourced.definition.to_spec())):
             return record.annotations[SOURCE_ANNOTATION]
     return f"{sourced.file}@{checkout.commit}"
+
+
+def _recall(client: Client, info: RunInfo, records: dict[str, Record]) -> None:
+    """Plan add-ons that return with what their tombstones kept; their records get it under the lock."""
+    for name in list(info.order):
+        record = records.setdefault(name, Record(name))
+        if not record.fresh:
+            continue
+        try:
+            record.status |= read_tombstone(client, info.options.state_namespace, name) or {}
+        except ApiError as error:
+            if not (error.forbidden and info.check):
+                raise
+        except DocumentError as error:
+            info.order.remove(name)
+            info.invalid.append(InvalidDefinition("", name, str(error)))
 
 
 def _read_key(client: Client, namespace: str, *, required: bool) -> bytes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..model.inventory import Inventory, InventoryEntry
-from ..model.outcome import ObjectResult, Outcome
+from ..model.outcome import Outcome
 from ..model.plan import Plan
 
 
@@ -37,7 +37,3 @@ def inventory_after(before: Inventory, plan: Plan, outcome: Outcome | None = Non
     for key in gone:
         entries.pop(key, None)
     return Inventory(entries)
-
-
-def kept(plan: Plan) -> list[ObjectResult]:
-    return [ObjectResult(item.key, item.reason) for item in plan.with_action("keep")]

@@ -24,7 +24,7 @@ _RANKS: dict[tuple[str, str], int] = {
     ("rbac.authorization.k8s.io", "RoleBinding"): 3,
     ("", "Secret"): 3,
     ("", "ConfigMap"): 3,
-    ("", "PersistentVolume"): 3,
+    ("", "PersistentVolume"): 2,
     ("", "PersistentVolumeClaim"): 3,
     ("", "Service"): 4,
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): 9,

@@ -67,6 +67,9 @@ def plan(session: Session, name: str) -> Plan:
         made.replan_reason = known.replan_reason
         settle_claims(session, made, sources_by_addon(session))
         judge(session, made, bundle)
+        outcome = session.directory.outcome(name)
+        outcome.note_plan(made)
+        session.directory.save_outcome(outcome)
     session.directory.save_plan(made)
     return made
 
@@ -85,7 +88,7 @@ def _plan(session: Session, bundle: Bundle, *, fresh: bool) -> Plan:
     planner = _Planner(session, bundle, fresh)
     record = session.record(bundle.name)
     items = planner.items()
-    prune, gone = planner.prune_items()
+    prune, gone = planner.prune_items({item.uid for item in items if item.uid})
     made = Plan(
         name=bundle.name,
         bundle_digest=bundle.digest,
@@ -285,14 +288,18 @@ class _Planner:
 
     # Objects that left the source
 
-    def prune_items(self) -> tuple[list[PlanItem], list[ObjectKey]]:
-        """Items for what the inventory has and the source has not, and the keys of what is not there any more."""
+    def prune_items(self, present: set[str]) -> tuple[list[PlanItem], list[ObjectKey]]:
+        """Items for what the inventory has and the source has not, and the keys of what is not there any more.
+
+        :param present: uids of objects that the source has. One object can be served in two API groups (observed), so
+            that an entry of the old group is no object of its own.
+        """
         inventory = self.session.record(self.bundle.name).inventory
         left = inventory.left_source(self._bodies)
         if not left:
             return [], []
         snapshot = self.snapshot
-        judged = self._each(lambda entry: self._left(entry, snapshot), left)
+        judged = self._each(lambda entry: self._left(entry, snapshot, present), left)
         items = [item for item in judged if item]
         gone = [entry.key for entry, item in zip(left, judged, strict=True) if item is None]
         self._guard(items, len(inventory.entries))
@@ -301,7 +308,7 @@ class _Planner:
         self._each(self._show_deletion, [item for item in items if item.action == "prune"])
         return items, gone
 
-    def _left(self, entry: InventoryEntry, snapshot: Snapshot) -> PlanItem | None:
+    def _left(self, entry: InventoryEntry, snapshot: Snapshot, present: set[str]) -> PlanItem | None:
         """The item of an object that left the source, with a reason when it stays; ``None`` when it is gone."""
         made = PlanItem(entry.key, entry.version, "keep", "verified", uid=entry.uid)
         try:
@@ -309,7 +316,7 @@ class _Planner:
         except ClusterError as error:
             made.verdict, made.reason = "unknown", error.message
             return made
-        if metadata is None or metadata.labels.get(OWNER_LABEL) != self.bundle.name:
+        if metadata is None or metadata.labels.get(OWNER_LABEL) != self.bundle.name or metadata.uid in present:
             return None
         made.owner = self.bundle.name
         made.resource_version = metadata.resource_version

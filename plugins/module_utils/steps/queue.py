@@ -11,8 +11,9 @@ from ..model.record import Record
 from .claims import settle_claims, sources_by_addon
 from .dependencies import failed_dependency
 from .gates import judge
-from .inventories import inventory_after, kept
+from .inventories import inventory_after
 from .session import Session
+from .status import MESSAGE_CHARACTERS
 
 
 @dataclass(slots=True)
@@ -24,7 +25,6 @@ class Queue:
 
 
 GATE_PHASES: dict[str, Phase] = {
-    "refused": "Error",
     "hooks": "Blocked",
     "adoption": "Blocked",
     "manual-sync": "OutOfSync",
@@ -78,22 +78,20 @@ def _planned(session: Session, outcome: Outcome, plan: Plan) -> bool:
     """
     name, record = outcome.name, session.record(outcome.name)
     definition = session.directory.definition(name).definition
-    outcome.planned = plan.counts()
-    outcome.unknown = outcome.planned.get("unknown", 0)
-    outcome.kept = kept(plan)
-    outcome.pending = plan.pending
+    outcome.note_plan(plan)
     if definition.suspend or record.paused:
         outcome.phase, outcome.message, outcome.pending = "Suspended", suspension(session, record), False
         return _to_record(session, name, "Suspended", outcome.message)
-    if session.info.check and plan.gate == "refused" and all(item.verdict == "unknown" for item in plan.unsettled):
-        # A preview with read rights alone: not knowing is no error, `unknown` in fail_on makes it one.
+    if plan.gate == "refused":
         outcome.message = plan.gate_reason
-        return False
+        if any(item.verdict != "unknown" for item in plan.unsettled):
+            outcome.phase, outcome.error = "Error", plan.gate_reason
+            return True
+        # Not to know is no error of a preview, which may have read rights alone (`unknown` in fail_on makes it one); a
+        # real run looks once more under the lock, so that a webhook that is down for a moment skips nobody.
+        return not session.info.check
     if plan.gate:
         outcome.phase, outcome.message = GATE_PHASES[plan.gate], plan.gate_reason
-        if plan.gate == "refused":
-            outcome.error = plan.gate_reason
-            return True
         held = (record.status.get("preview") or {}).get("digest")
         return held != plan.digest or _to_record(session, name, outcome.phase, plan.gate_reason)
     return bool(plan.changes) or _unrecorded(session, plan, record)
@@ -116,7 +114,7 @@ def _unrecorded(session: Session, plan: Plan, record: Record) -> bool:
 
 def _to_record(session: Session, name: str, phase: str, message: str) -> bool:
     record = session.record(name)
-    return record.exists and (record.phase != phase or record.status.get("message") != message)
+    return record.exists and (record.phase != phase or record.status.get("message") != message[:MESSAGE_CHARACTERS])
 
 
 def suspension(session: Session, record: Record) -> str:

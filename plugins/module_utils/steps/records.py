@@ -72,7 +72,10 @@ def write_status(session: Session, name: str, changes: dict[str, Any]) -> Record
         )
     for attempt in range(5):
         record = session.record(name)
-        body = {"metadata": {"resourceVersion": record.resource_version}, "status": changes}
+        body = {
+            "metadata": {"resourceVersion": record.resource_version},
+            "status": {field: _replacing(record.status.get(field), value) for field, value in changes.items()},
+        }
         try:
             response = session.caller.patch(
                 f"{COLLECTION}/{name}/status",
@@ -88,6 +91,14 @@ def write_status(session: Session, name: str, changes: dict[str, Any]) -> Record
         session.keep_record(record)
         return record
     raise AssertionError("unreachable")
+
+
+def _replacing(old: Any, new: Any) -> Any:
+    """The merge patch that makes ``old`` equal ``new``: what left a mapping has to be named as null."""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return new
+    gone = {field: None for field in old if field not in new}
+    return {**gone, **{field: _replacing(old.get(field), value) for field, value in new.items()}}
 
 
 def write_ahead(session: Session, name: str) -> None:

@@ -19,7 +19,7 @@ _PREVIEW_ITEMS = 100
 _PREVIEW_DIFF_CHARACTERS = 3000
 _PREVIEW_BYTES = 250_000
 _HISTORY_ENTRIES = 10
-_MESSAGE_CHARACTERS = 2000
+MESSAGE_CHARACTERS = 2000
 _REVISION_CHARACTERS = 12
 
 
@@ -33,7 +33,7 @@ def status_after(session: Session, name: str, outcome: Outcome) -> dict[str, Any
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     status: dict[str, Any] = {
         "phase": outcome.phase,
-        "message": outcome.message[:_MESSAGE_CHARACTERS],
+        "message": outcome.message[:MESSAGE_CHARACTERS],
         "observedGeneration": record.generation,
         "conditions": _conditions(record, outcome, now),
     }

@@ -90,7 +90,9 @@ def _why(outcome: Outcome, check: bool) -> str:
         shown = ", ".join(f"{item.key} ({item.reason})" for item in outcome.kept[:2])
         more = f" and {len(outcome.kept) - 2} more" if len(outcome.kept) > 2 else ""
         reasons.append(f"kept: {shown}{more}")
-    return "; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason)
+    text = "; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason)
+    # One line, whatever people wrote into an annotation.
+    return " ".join(text.split())
 
 
 def _table(addons: dict[str, dict[str, Any]]) -> list[str]:

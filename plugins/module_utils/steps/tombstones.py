@@ -9,7 +9,7 @@ import zlib
 from typing import Any
 
 from ..cluster.client import ApiError, Client
-from ..model.errors import ClusterError
+from ..model.errors import DocumentError
 from ..model.names import FIELD_MANAGER, STATE_LABEL, STATE_SECRET_TYPE
 from ..model.record import Record
 
@@ -53,7 +53,7 @@ def bury(client: Client, namespace: str, record: Record) -> None:
 def read_tombstone(client: Client, namespace: str, name: str) -> dict[str, Any] | None:
     """The kept part of the status, ``None`` when there is no tombstone.
 
-    :raises ClusterError: when it is not what ``bury`` wrote.
+    :raises DocumentError: when it is not what ``bury`` wrote.
     """
     try:
         data = client.get(tombstone_path(namespace, name)).body.get("data") or {}
@@ -64,7 +64,7 @@ def read_tombstone(client: Client, namespace: str, name: str) -> dict[str, Any] 
     try:
         status: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(data[_FIELD])))
     except (KeyError, ValueError, OSError, EOFError, zlib.error) as error:
-        raise ClusterError(
+        raise DocumentError(
             "this tombstone can't be read",
             addon=name,
             subject=f"Secret {namespace}/addon-{name}-tombstone",

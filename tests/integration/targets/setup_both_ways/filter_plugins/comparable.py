@@ -11,7 +11,7 @@ name: comparable
 short_description: A result without what is its own
 version_added: 0.1.0
 description:
-  - Leaves out what only a shipped module's result has, and puts names in place of run directories and of the placeholders
+  - Leaves out what Ansible adds to the result of a shipped module, and puts names in place of run directories and of the placeholders
     of secret values.
 author:
   - The rendimiento.addons authors (@rendimiento)
@@ -31,10 +31,14 @@ _value:
 _RUN_DIRECTORY = re.compile(r"[^\s\"']*/rendimiento-addons-\w+")
 _PLACEHOLDER = re.compile(r"<secret [0-9a-f]+>")
 
+# What Ansible adds to the result of every module that returns the path of a file, and to no action's.
+_OF_THE_FILE = {"gid", "group", "mode", "owner", "size", "state", "uid"}
+
 
 def comparable(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: comparable(part) for name, part in value.items() if name != "invocation"}
+        left_out = {"invocation"} | (_OF_THE_FILE if "path" in value else set())
+        return {name: comparable(part) for name, part in value.items() if name not in left_out}
     if isinstance(value, list):
         return [comparable(part) for part in value]
     if isinstance(value, str):

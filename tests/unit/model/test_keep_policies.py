@@ -1,0 +1,75 @@
+"""What is never pruned: protected kinds, keep policies of several tools, objects that a controller owns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.keep_policies import keep_reason
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
+
+CONFIG = ObjectKey("", "ConfigMap", "web", "a")
+
+
+@pytest.mark.parametrize(
+    ("group", "kind", "kept"),
+    [
+        ("", "Namespace", True),
+        ("", "PersistentVolumeClaim", True),
+        ("", "PersistentVolume", True),
+        ("storage.k8s.io", "StorageClass", True),
+        ("apiextensions.k8s.io", "CustomResourceDefinition", True),
+        ("tenants.example.com", "Namespace", False),
+        ("example.com", "StorageClass", False),
+        ("", "Secret", False),
+    ],
+)
+def test_kinds_are_protected_by_group_and_kind(group: str, kind: str, kept: bool) -> None:
+    assert bool(keep_reason(ObjectKey(group, kind, "", "a"), {}, [])) is kept
+
+
+@pytest.mark.parametrize(
+    ("annotations", "reason"),
+    [
+        ({}, ""),
+        ({"rendimiento.ai/keep": "true"}, "annotation rendimiento.ai/keep: true"),
+        ({"rendimiento.ai/keep": "false"}, ""),
+        ({"helm.sh/resource-policy": "keep"}, "annotation helm.sh/resource-policy: keep"),
+        ({"helm.sh/resource-policy": " Keep "}, "annotation helm.sh/resource-policy: Keep"),
+        ({"helm.sh/resource-policy": "delete"}, ""),
+        ({"argocd.argoproj.io/sync-options": "Validate=false, Prune=false"},
+         "annotation argocd.argoproj.io/sync-options: Prune=false"),
+        ({"argocd.argoproj.io/sync-options": "Delete=confirm"}, "annotation argocd.argoproj.io/sync-options: Delete=confirm"),
+        ({"argocd.argoproj.io/sync-options": "Prune=true"}, ""),
+        ({"kustomize.toolkit.fluxcd.io/prune": "Disabled"}, "annotation kustomize.toolkit.fluxcd.io/prune: Disabled"),
+        ({"kustomize.toolkit.fluxcd.io/reconcile": "disabled"},
+         "annotation kustomize.toolkit.fluxcd.io/reconcile: disabled"),
+        ({"kustomize.toolkit.fluxcd.io/ssa": "Ignore"}, "annotation kustomize.toolkit.fluxcd.io/ssa: Ignore"),
+        ({"kustomize.toolkit.fluxcd.io/ssa": "Merge"}, ""),
+        ({"cli-utils.sigs.k8s.io/on-remove": "keep"}, "annotation cli-utils.sigs.k8s.io/on-remove: keep"),
+        ({"client.lifecycle.config.k8s.io/deletion": "detach"},
+         "annotation client.lifecycle.config.k8s.io/deletion: detach"),
+        ({"kapp.k14s.io/delete-strategy": "orphan"}, "annotation kapp.k14s.io/delete-strategy: orphan"),
+        ({"example.com/keep": "true"}, ""),
+    ],
+)  # fmt: skip
+def test_annotations(annotations: dict[str, str], reason: str) -> None:
+    assert keep_reason(CONFIG, annotations, []) == reason
+
+
+@pytest.mark.parametrize(
+    ("references", "reason"),
+    [
+        ([{"kind": "Certificate", "name": "c", "controller": True}], "belongs to Certificate c, which controls it"),
+        ([{"kind": "Certificate", "name": "c", "controller": False}], ""),
+        ([{"kind": "Certificate", "name": "c"}], ""),
+    ],
+)
+def test_owners(references: list[dict[str, Any]], reason: str) -> None:
+    assert keep_reason(CONFIG, {}, references) == reason
+
+
+def test_the_list_of_kinds_can_be_another() -> None:
+    assert keep_reason(CONFIG, {}, [], protected=[("", "ConfigMap")])
+    assert not keep_reason(ObjectKey("", "Namespace", "", "a"), {}, [], protected=[])

@@ -1,0 +1,93 @@
+"""Objects that two add-ons lay claim to."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle import Bundle, BundleObject
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.claims import settle_claims, sources_by_addon
+from tests.unit.steps.made_run import MadeRun, config, inventory, item, synced
+
+
+def settled(run: MadeRun, name: str, made: PlanItem) -> PlanItem:
+    """The item of that add-on after all claims are settled, twice: a replan settles again what the queue settled."""
+    run.add(name, items=[made])
+    session = run.session
+    for _ in range(2):
+        plan = run.plan(name)
+        settle_claims(session, plan, sources_by_addon(session))
+        session.directory.save_plan(plan)
+    (found,) = run.plan(name).items
+    return found
+
+
+@pytest.mark.parametrize("owner", [None, "", "app", "other"])
+def test_two_add_ons_with_one_object_are_a_clash(run: MadeRun, owner: str | None) -> None:
+    run.add("other", objects=[config("a")])
+    made = settled(run, "app", item("a", "update", owner=owner, source="app/a.yaml"))
+    assert (made.action, made.verdict) == ("blocked", "verified")
+    assert made.reason == "is in two add-ons: here (app/a.yaml) and in other (other.yaml)"
+
+
+def test_an_object_that_moves_is_not_pruned(run: MadeRun) -> None:
+    run.add("other", objects=[config("a")])
+    made = settled(run, "app", item("a", "prune", owner="app"))
+    assert (made.action, made.reason) == ("keep", "moves to add-on other")
+
+
+@pytest.mark.parametrize("action", ["prune", "keep"])
+def test_what_left_the_source_is_judged_by_nothing_else(run: MadeRun, action: str) -> None:
+    run.add("other", objects=[config("b")])
+    made = settled(run, "app", item("a", action, owner="app", reason="r"))  # type: ignore[arg-type]
+    assert (made.action, made.reason) == (action, "r")
+
+
+def test_an_object_is_taken_from_an_add_on_that_gave_it_up(run: MadeRun) -> None:
+    run.add("other", objects=[config("b")], status=synced(objects=inventory(a="applied")))
+    made = settled(run, "app", item("a", "adopt", owner="other"))
+    assert (made.action, made.owner, made.reason) == ("adopt", "other", "handed over by add-on other")
+
+
+def test_an_object_is_taken_from_an_add_on_whose_definition_left_git(run: MadeRun) -> None:
+    run.add_record("other", synced(objects=inventory(a="applied")))
+    run.info.removed.append("other")
+    assert settled(run, "app", item("a", "update", owner="other")).action == "update"
+
+
+def test_absent_add_ons_keep_what_their_inventories_hold(run: MadeRun) -> None:
+    held = synced(objects=inventory(a="applied"))
+    run.add_record("broken", held).add_invalid("broken")
+    run.add("left-out", status=held, here=False)
+    run.add("unrendered", status=held, objects=None)
+    reasons = {
+        "broken": "belongs to add-on broken, whose definition is invalid",
+        "left-out": "belongs to add-on left-out, which is not part of this run",
+        "unrendered": "belongs to add-on unrendered, which could not be rendered",
+    }
+    for owner, reason in reasons.items():
+        made = settled(run, f"app-{owner}", item("a", "adopt", owner=owner))
+        assert (made.action, made.reason) == ("blocked", reason)
+
+
+def test_a_label_that_no_inventory_knows_makes_a_foreign_object(run: MadeRun) -> None:
+    run.add_record("broken", synced()).add_invalid("broken")
+    for owner in ("broken", "never-heard-of"):
+        made = settled(run, f"app-{owner}", item("a", "update", owner=owner))
+        assert (made.action, made.foreign) == ("update", True)
+        assert made.reason == f"its label names add-on {owner}, which does not have it"
+
+
+@pytest.mark.parametrize("owner", ["app", "", None])
+def test_own_new_and_foreign_objects_are_left_as_they_are(run: MadeRun, owner: str | None) -> None:
+    made = settled(run, "app", item("a", "update", owner=owner))
+    assert (made.action, made.owner, made.reason) == ("update", owner, "")
+
+
+def test_a_namespace_may_be_created_by_several(run: MadeRun) -> None:
+    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}
+    run.add("other")
+    run.directory.save_bundle(Bundle("other", "plain", "", "", "", [BundleObject(manifest, "createNamespace", True)]))
+    namespace = BundleObject(manifest, "").key
+    assert settled(run, "app", item("web", "create", key=namespace, generated=True)).action == "create"
+    assert settled(run, "app2", item("web", "create", key=namespace)).action == "create"

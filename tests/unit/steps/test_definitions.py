@@ -1,0 +1,173 @@
+"""Definition files of a commit, and what their absence means; the parts that need no cluster."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from pathlib import Path
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import RepositoryError
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.record import Record
+from ansible_collections.rendimiento.addons.plugins.module_utils.repository.git import Checkout
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps import definitions
+from tests.unit.gitops import Repository
+
+
+def text(name: str, **fields: str) -> str:
+    lines = {"name": name, "namespace": "web", "git": "{path: x}", **fields}
+    return "".join(f"{key}: {value}\n" for key, value in lines.items())
+
+
+def record(name: str, file: str = "", *, from_git: bool = True) -> Record:
+    labels = {"rendimiento.ai/gitops": "true"} if from_git else {}
+    annotations = {"rendimiento.ai/source": f"{file or f'addons/{name}.yaml'}@abc"}
+    return Record(name, "u", "1", 1, labels, annotations)
+
+
+Files = definitions._Files
+
+
+def read(repository: Repository, files: dict[str, str | bytes], path: str = "addons") -> Files:
+    repository.commit({f"addons/{name}": content for name, content in files.items()})
+    return definitions._read_files(Checkout.open(str(repository.path)), path)
+
+
+@pytest.mark.parametrize(
+    ("files", "valid", "invalid"),
+    [
+        ({"a.yaml": text("a"), "b.yml": text("b"), "c.txt": "x", "sub/d.yaml": text("d")}, ["a", "b"], {}),
+        ({"a.yaml": text("a"), "b.yaml": text("b", bad="1")}, ["a"],
+         {"addons/b.yaml": ("b", "addons/b.yaml: bad: unknown field")}),
+        ({"a.yaml": text("a"), "b.yaml": text("a")}, [],
+         {"addons/a.yaml": ("a", "addons/a.yaml, addons/b.yaml: name: a is defined more than once")}),
+        # One of the two can't be read: it may be the right one.
+        ({"a.yaml": text("a"), "b.yaml": text("a", bad="1")}, [],
+         {"addons/a.yaml": ("a", "addons/a.yaml, addons/b.yaml: name: a is defined more than once"),
+          "addons/b.yaml": ("a", "addons/b.yaml: bad: unknown field")}),
+        ({"a.yaml": "{"}, [], {"addons/a.yaml": ("", "addons/a.yaml:1: not valid YAML: *")}),
+        ({"a.yaml": b"name: a\ntitle: \xff\n"}, [],
+         {"addons/a.yaml": ("a", "addons/a.yaml: not UTF-8 text. Save it as UTF-8.")}),
+        ({"a.yaml": text("a", title="\ufffd")}, ["a"], {}),
+        ({"a.yaml": ""}, [], {"addons/a.yaml": ("", "addons/a.yaml: nothing in it")}),
+    ],
+)  # fmt: skip
+def test_valid_and_invalid_files(
+    repository: Repository, files: dict[str, str | bytes], valid: list[str], invalid: dict[str, tuple[str, str]]
+) -> None:
+    found = read(repository, files)
+    assert sorted(found.valid) == valid
+    seen = {item.file: (item.name, item.reason) for item in found.invalid}
+    assert seen.keys() == invalid.keys()
+    for file, (name, reason) in invalid.items():
+        assert seen[file][0] == name
+        assert seen[file][1].startswith(reason.removesuffix("*"))
+
+
+def test_links_are_refused(repository: Repository) -> None:
+    repository.write({"real.yaml": text("a")})
+    (repository.path / "addons").mkdir()
+    (repository.path / "addons/a.yaml").symlink_to("../real.yaml")
+    found = read(repository, {})
+    assert [(item.file, item.name, item.reason) for item in found.invalid] == [
+        ("addons/a.yaml", "", "addons/a.yaml: is a symbolic link. Give a file.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (
+            "nowhere",
+            "has no such folder. Give the folder with the definition files as addon_path; nothing was removed.",
+        ),
+        ("addons/a.yaml", "is a file, a folder is needed"),
+        ("../other", "addon_path is a folder inside addon_repo"),
+        ("/etc", "addon_path is a folder inside addon_repo"),
+        ("addons/../../etc", "addon_path is a folder inside addon_repo"),
+    ],
+)
+def test_folders_that_can_not_be_read(repository: Repository, path: str, message: str) -> None:
+    with pytest.raises(RepositoryError) as caught:
+        read(repository, {"a.yaml": text("a")}, path)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("depends_on", "refused"),
+    [
+        ({"a": "[b]", "b": "[]"}, {}),
+        ({"a": "[nobody]", "b": "[a]"}, {"a": "addons/a.yaml: dependsOn: no file defines nobody"}),
+        ({"a": "[x, y]"}, {"a": "addons/a.yaml: dependsOn: no file defines x, y"}),
+    ],
+)
+def test_dependencies_on_nobody(repository: Repository, depends_on: dict[str, str], refused: dict[str, str]) -> None:
+    found = read(repository, {f"{name}.yaml": text(name, dependsOn=names) for name, names in depends_on.items()})
+    definitions._check_dependencies(found)
+    assert {item.name: item.reason for item in found.invalid} == refused
+    assert found.valid.keys() == depends_on.keys() - refused.keys()
+
+
+def test_a_dependency_on_a_broken_file_is_no_error_of_its_own(repository: Repository) -> None:
+    found = read(repository, {"a.yaml": text("a", dependsOn="[b]"), "b.yaml": text("b", bad="1")})
+    definitions._check_dependencies(found)
+    assert list(found.valid) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("files", "records", "removed", "left_alone"),
+    [
+        ({"a.yaml": text("a")}, [record("a"), record("b")], ["b"], []),
+        # Moved to another file of the folder, or broken: not removed.
+        ({"b.yaml": text("a")}, [record("a")], [], []),
+        ({"a.yaml": text("a", bad="1")}, [record("a")], [], []),
+        ({"a.yaml": "{"}, [record("a")], [], []),
+        # Made by hand, or from another folder: somebody else's.
+        ({"a.yaml": text("a")}, [record("b", from_git=False)], [], []),
+        ({"a.yaml": text("a")}, [record("b", "dev/b.yaml")], [], ["add-on b comes from the folder dev"]),
+        ({"a.yaml": text("a")}, [Record("b", "u", "1", 1, {"rendimiento.ai/gitops": "true"})], [],
+         ["add-on b comes from the folder ."]),
+        # A renamed file that can't be read may be about any of them: an invalid file never removes anything.
+        ({"renamed.yaml": "{"}, [record("a"), record("b")], [],
+         ["add-on a may be the one that addons/renamed.yaml is about", "add-on b may be the one"]),
+    ],
+)  # fmt: skip
+def test_who_is_removed(
+    repository: Repository, files: dict[str, str], records: list[Record], removed: list[str], left_alone: list[str]
+) -> None:
+    found = read(repository, dict(files))
+    names, warnings = definitions._removed({one.name: one for one in records}, found, "addons/")
+    assert names == removed
+    assert len(warnings) == len(left_alone)
+    assert all(warning.startswith(start) for warning, start in zip(warnings, left_alone, strict=True))
+
+
+def test_an_account_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Containers of OpenShift and AWX run with a number that no passwd file knows."""
+    assert definitions._user() == getpass.getuser()
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 1234567890)
+    assert definitions._user() == "uid 1234567890"
+
+
+def test_the_commit_at_which_a_blob_was_first_seen(repository: Repository, tmp_path: Path) -> None:
+    first = repository.commit({"addons/a.yaml": text("a")})
+    checkout = Checkout.open(str(repository.path))
+    (sourced,) = definitions._read_files(checkout, "addons").valid.values()
+    assert definitions._source(checkout, sourced, None) == f"addons/a.yaml@{first}"
+    seen = record("a")
+    seen.annotations["rendimiento.ai/source"] = f"addons/a.yaml@{first}"
+    repository.commit({"other.yaml": ""})
+    later = Checkout.open(str(repository.path))
+    assert definitions._source(later, sourced, seen) == f"addons/a.yaml@{first}"
+    changed = repository.commit({"addons/a.yaml": text("a", title="new")})
+    latest = Checkout.open(str(repository.path))
+    (sourced,) = definitions._read_files(latest, "addons").valid.values()
+    assert definitions._source(latest, sourced, seen) == f"addons/a.yaml@{changed}"
+    # A shallow clone lacks the commit: an equal spec is all that can be known.
+    seen.annotations["rendimiento.ai/source"] = f"addons/a.yaml@{'0' * 40}"
+    assert definitions._source(latest, sourced, seen) == f"addons/a.yaml@{changed}"
+    seen.spec = {**sourced.definition.to_spec(), "syncRequest": 3}
+    assert definitions._source(latest, sourced, seen) == f"addons/a.yaml@{'0' * 40}"

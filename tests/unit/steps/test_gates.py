@@ -1,0 +1,91 @@
+"""The gates: which plan is held back, and the strictest reason first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.gates import judge
+from tests.unit.steps.made_run import MadeRun, config, item, synced
+
+ADOPT = {"adopt": True}
+FORCE = {"adopt": True, "allowAdoptChanges": True}
+MANUAL = {"manualSync": True}
+NEW = item("new", "create")
+MINE = item("mine", "update", owner="app")
+THEIRS_EQUAL = item("equal", "adopt", owner="")
+THEIRS_OTHER = item("other", "update", owner="")
+BLOCKED = item("bad", "blocked", reason="the API server refuses it")
+UNKNOWN = item("dark", "update", "unknown", reason="no right", owner="app")
+FOREIGN_NAMESPACE = item("web", "unchanged", kind="Namespace", generated=True, owner="")
+
+CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, str]] = [
+    ([], {}, None, "", ""),
+    ([NEW, MINE], {}, None, "", ""),
+    ([item("same", owner="app")], MANUAL, synced(), "", ""),
+    ([BLOCKED], {}, None, "refused", "ConfigMap web/bad: the API server refuses it"),
+    ([BLOCKED, UNKNOWN, THEIRS_OTHER], MANUAL, None, "refused",
+     "ConfigMap web/bad: the API server refuses it (and 1 more)"),
+    ([UNKNOWN], FORCE, None, "refused", "ConfigMap web/dark: no right"),
+    ([item("kept", "keep", "unknown", reason="API group x does not answer")], {}, None, "", ""),
+    # Adoption: never without being asked, and then only when nothing changes.
+    ([THEIRS_EQUAL], {}, synced(), "adoption",
+     "ConfigMap web/equal run already and are not this add-on's. Set adopt: true to take them over"),
+    ([THEIRS_OTHER], {}, synced(), "adoption",
+     "ConfigMap web/other run already and are not this add-on's. Set adopt: true to take them over"),
+    ([THEIRS_EQUAL], ADOPT, None, "", ""),
+    ([THEIRS_EQUAL, MINE], ADOPT, None, "", ""),
+    ([THEIRS_OTHER], ADOPT, synced(), "adoption",
+     "taking over what runs would change ConfigMap web/other. Correct the source until nothing changes, "
+     "or set allowAdoptChanges: true"),
+    ([THEIRS_EQUAL, NEW], ADOPT, None, "adoption",
+     "taking over what runs would change ConfigMap web/new. Correct the source until nothing changes, "
+     "or set allowAdoptChanges: true"),
+    ([THEIRS_EQUAL, NEW], ADOPT, synced(), "", ""),
+    ([THEIRS_OTHER, NEW], FORCE, None, "", ""),
+    ([FOREIGN_NAMESPACE, NEW], {}, None, "", ""),
+    ([item(name, "adopt", owner="") for name in "abcde"], {}, None, "adoption",
+     "ConfigMap web/a, ConfigMap web/b, ConfigMap web/c and 2 more run already and are not this add-on's. "
+     "Set adopt: true to take them over"),
+    # Manual sync waits for a change alone, and for a request that is newer than the last that was served.
+    ([MINE], MANUAL, synced(), "manual-sync", "changes wait for a sync: raise spec.syncRequest of the Addon"),
+    ([item("old", "prune", owner="app")], MANUAL, synced(), "manual-sync",
+     "changes wait for a sync: raise spec.syncRequest of the Addon"),
+    ([MINE], MANUAL, synced(appliedSyncRequest=3), "manual-sync",
+     "changes wait for a sync: raise spec.syncRequest of the Addon"),
+    ([MINE], MANUAL, synced(appliedSyncRequest=2), "", ""),
+    ([THEIRS_EQUAL], {**MANUAL, **ADOPT}, synced(appliedSyncRequest=3), "manual-sync",
+     "changes wait for a sync: raise spec.syncRequest of the Addon"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("items", "definition", "status", "gate", "reason"), CASES)
+def test_gates(
+    run: MadeRun,
+    items: list[PlanItem],
+    definition: dict[str, Any],
+    status: dict[str, Any] | None,
+    gate: str,
+    reason: str,
+) -> None:
+    applied = (status or {}).get("appliedSyncRequest")
+    session = run.add(
+        "app", items=items, status=status, spec={"syncRequest": 3 if applied else 0}, **definition
+    ).session
+    plan, bundle = run.plan("app"), session.directory.bundle("app")
+    assert bundle is not None
+    # A gate that does not hold any more is taken away.
+    plan.gate, plan.gate_reason = "hooks", "old"
+    judge(session, plan, bundle)
+    assert (plan.gate, plan.gate_reason) == (gate, reason)
+
+
+@pytest.mark.parametrize(("skip", "gate"), [(False, "hooks"), (True, "")])
+def test_hooks_hold_a_plan_back_unless_they_are_skipped(run: MadeRun, skip: bool, gate: str) -> None:
+    session = run.add("app", items=[], hooks=[config("job")], skipHooks=skip).session
+    plan, bundle = run.plan("app"), session.directory.bundle("app")
+    assert bundle is not None
+    judge(session, plan, bundle)
+    assert plan.gate == gate

@@ -1,0 +1,157 @@
+"""What comes before what inside an add-on, also when its objects are odd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import GraphError
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey, key_of
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.object_graph import edges_of, rank_of
+
+RBAC = "rbac.authorization.k8s.io"
+
+
+def pod(spec: Any, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "web", **metadata}, "spec": spec}
+
+
+def deployment(spec: Any) -> dict[str, Any]:
+    metadata = {"name": "d", "namespace": "web"}
+    template = {"template": {"spec": spec}}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": template}
+
+
+OTHERS = {
+    name: ObjectKey(group, kind, namespace, name)
+    for group, kind, namespace, name in (
+        ("", "Namespace", "", "web"),
+        ("", "ServiceAccount", "web", "sa"),
+        ("", "ConfigMap", "web", "cm"),
+        ("", "ConfigMap", "web", "cm2"),
+        ("", "Secret", "web", "sec"),
+        ("", "Secret", "web", "sec2"),
+        ("", "Secret", "elsewhere", "far"),
+        ("", "PersistentVolumeClaim", "web", "pvc"),
+        (RBAC, "ClusterRole", "", "cluster-role"),
+        (RBAC, "Role", "web", "role"),
+        ("x.io", "Thing", "web", "thing"),
+        ("", "Service", "web", "svc"),
+    )
+}
+WALK = {key: {"apiVersion": "v1", "kind": key.kind, "metadata": {"name": key.name}} for key in OTHERS.values()}
+
+
+def blockers(manifest: dict[str, Any]) -> set[str]:
+    return {edge.key.name for edge in edges_of(manifest, WALK | {key_of(manifest): manifest})}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, set()),
+        ({"serviceAccountName": "sa"}, {"sa"}),
+        ({"serviceAccountName": "not-here"}, set()),
+        ({"volumes": [{"configMap": {"name": "cm"}}, {"secret": {"secretName": "sec"}},
+                      {"persistentVolumeClaim": {"claimName": "pvc"}}, {"emptyDir": {}}]}, {"cm", "sec", "pvc"}),
+        ({"volumes": [{"projected": {"sources": [{"configMap": {"name": "cm"}}, {"secret": {"name": "sec"}}]}}]},
+         {"cm", "sec"}),
+        ({"initContainers": [{"envFrom": [{"configMapRef": {"name": "cm"}}, {"secretRef": {"name": "sec"}}]}]},
+         {"cm", "sec"}),
+        ({"containers": [{"env": [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "cm2", "key": "k"}}},
+                                  {"name": "B", "valueFrom": {"secretKeyRef": {"name": "sec2", "key": "k"}}},
+                                  {"name": "C", "value": "x"}]}]}, {"cm2", "sec2"}),
+        ({"containers": [{"env": [{"valueFrom": {"secretKeyRef": {"name": "far"}}}]}]}, set()),
+    ],
+)  # fmt: skip
+def test_pods_come_after_what_they_use(spec: dict[str, Any], expected: set[str]) -> None:
+    for manifest in (pod(spec), deployment(spec)):
+        assert blockers(manifest) == {"web"} | expected
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        None,
+        "text",
+        [],
+        {"serviceAccountName": {"a": "b"}},
+        {"serviceAccountName": ["sa"]},
+        {"serviceAccountName": 5},
+        {"volumes": "text"},
+        {"volumes": [None, 5, "x", {"configMap": "cm"}, {"configMap": {"name": ["cm"]}}, {"secret": None}]},
+        {"volumes": [{"projected": {"sources": {"configMap": {"name": "cm"}}}}, {"projected": None}]},
+        {"containers": {"name": "x"}},
+        {"containers": [None, {"env": "x"}, {"env": [{"valueFrom": "x"}]}, {"envFrom": [{"secretRef": {"name": {}}}]}]},
+    ],
+)
+def test_odd_pods_have_no_references(spec: Any) -> None:
+    assert blockers(pod(spec)) == {"web"}
+
+
+def binding(role: Any, kind: str = "RoleBinding", group: str = RBAC) -> dict[str, Any]:
+    namespace = {"namespace": "web"} if kind == "RoleBinding" else {}
+    metadata = {"name": "b", **namespace}
+    return {"apiVersion": f"{group}/v1", "kind": kind, "metadata": metadata, "roleRef": role}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (binding({"kind": "Role", "name": "role"}), {"web", "role"}),
+        (binding({"kind": "ClusterRole", "name": "cluster-role"}), {"web", "cluster-role"}),
+        (binding({"kind": "ClusterRole", "name": "cluster-role"}, "ClusterRoleBinding"), {"cluster-role"}),
+        (binding({"kind": "Role", "name": "role"}, group="x.io"), {"web"}),
+        (binding(None), {"web"}),
+        (binding("role"), {"web"}),
+        (binding({"kind": None, "name": ["role"]}), {"web"}),
+    ],
+)
+def test_bindings_come_after_their_role(manifest: dict[str, Any], expected: set[str]) -> None:
+    assert blockers(manifest) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x.io/Thing/web/thing", {"thing"}),
+        (" /Service/web/svc , x.io/Thing/web/thing,", {"svc", "thing"}),
+        (f"{RBAC}/ClusterRole//cluster-role", {"cluster-role"}),
+        ("x.io/Thing/web/absent", set()),
+        ("/Pod/web/p", set()),
+        ("", set()),
+        (" , ", set()),
+    ],
+)
+def test_the_annotation_adds_edges(text: str, expected: set[str]) -> None:
+    assert blockers(pod({}, annotations={"rendimiento.ai/depends-on": text})) == {"web"} | expected
+
+
+@pytest.mark.parametrize(
+    "text", ["Service/web/svc", "svc", "/Service/web/", "//web/svc", "a/b/c/d/e", "x.io/Thing/web/t h/"]
+)
+def test_an_annotation_that_can_not_be_read_names_its_object(text: str) -> None:
+    with pytest.raises(GraphError, match=r"Pod web/p: annotation rendimiento.ai/depends-on: .* is not <group>/<kind>"):
+        blockers(pod({}, annotations={"rendimiento.ai/depends-on": text}))
+
+
+def test_edges_say_why_and_none_leads_to_the_object_itself() -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}
+    assert blockers(namespace) == set()
+    reasons = {edge.key.name: edge.reason for edge in edges_of(pod({"serviceAccountName": "sa"}), WALK)}
+    assert reasons == {"web": "in namespace", "sa": "used by its pods"}
+
+
+def test_ranks_put_what_intercepts_others_last() -> None:
+    admission = "admissionregistration.k8s.io"
+    keys = [
+        ObjectKey(admission, "ValidatingWebhookConfiguration", "", "a"),
+        ObjectKey("apps", "Deployment", "web", "a"),
+        ObjectKey("", "Service", "web", "a"),
+        ObjectKey("", "ConfigMap", "web", "a"),
+        ObjectKey("", "ServiceAccount", "web", "a"),
+        ObjectKey("", "Namespace", "", "a"),
+    ]
+    assert sorted(keys, key=rank_of) == list(reversed(keys))
+    assert rank_of(ObjectKey("x.io", "Namespace", "", "a")) == rank_of(ObjectKey("apps", "Deployment", "web", "a"))

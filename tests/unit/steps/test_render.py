@@ -1,0 +1,102 @@
+"""A bundle from a folder: identities that hold, whatever the cluster knows of the kinds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.render import render
+from tests.unit.gitops import Repository
+from tests.unit.steps.made_run import MadeRun, config
+
+SERVED = [
+    Resource("", "v1", "ConfigMap", "configmaps", True, ("get",), ()),
+    Resource("", "v1", "Namespace", "namespaces", False, ("get",), ()),
+    Resource("x.io", "v2", "Thing", "things", True, ("get",), ()),
+    Resource(
+        "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", False, ("get",), ()
+    ),
+]
+
+
+def crd(scope: str = "Namespaced", **spec: Any) -> dict[str, Any]:
+    versions = [{"name": "v1", "served": True}]
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.y.io"},
+        "spec": {"group": "y.io", "names": {"kind": "Widget"}, "scope": scope, "versions": versions, **spec},
+    }
+
+
+def widget(api_version: str = "y.io/v1", kind: str = "Widget") -> dict[str, Any]:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "w"}}
+
+
+def made(run: MadeRun, repository: Repository, *manifests: Any, name: str = "app", **definition: Any) -> list[str]:
+    """Identities of the bundle's objects."""
+    files = {f"{name}/{number}.json": json.dumps(manifest) for number, manifest in enumerate(manifests)}
+    run.info.commit = repository.commit(files)
+    run.info.repository = str(repository.path)
+    run.add(name, objects=None, **definition)
+    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED).to_json())
+    bundle = render(run.session, name)
+    assert run.directory.bundle(name) == bundle
+    return [str(item.key) for item in bundle.objects]
+
+
+@pytest.mark.parametrize(
+    ("manifests", "keys"),
+    [
+        ([config("a")], ["ConfigMap web/a"]),
+        ([widget("x.io/v2", "Thing")], ["Thing web/w"]),
+        # A version that is gone: the object is still the same one, in its namespace.
+        ([widget("x.io/v1beta1", "Thing")], ["Thing web/w"]),
+        ([widget()], ["Widget w"]),
+        ([widget(), crd()], ["Widget web/w", "CustomResourceDefinition widgets.y.io"]),
+        ([widget("y.io/v2"), crd()], ["Widget web/w", "CustomResourceDefinition widgets.y.io"]),
+        ([widget(), crd("Cluster")], ["Widget w", "CustomResourceDefinition widgets.y.io"]),
+        ([{"apiVersion": "v1", "kind": "List", "items": [crd(), widget()]}],
+         ["CustomResourceDefinition widgets.y.io", "Widget web/w"]),
+        ([{"apiVersion": "v1", "kind": "List", "metadata": [], "items": None}], []),
+        ([{**crd(), "spec": "text"}, config("a")], ["CustomResourceDefinition widgets.y.io", "ConfigMap web/a"]),
+        ([crd(versions=[{"name": ["v1"], "served": True}]), config("a")],
+         ["CustomResourceDefinition widgets.y.io", "ConfigMap web/a"]),
+    ],
+)  # fmt: skip
+def test_identities(run: MadeRun, repository: Repository, manifests: list[Any], keys: list[str]) -> None:
+    assert made(run, repository, *manifests) == keys
+
+
+def test_kinds_of_dependencies_are_known(run: MadeRun, repository: Repository) -> None:
+    run.add("operator", objects=[crd()])
+    assert made(run, repository, widget(), dependsOn=["operator"]) == ["Widget web/w"]
+
+
+@pytest.mark.parametrize("manifest", ["text", [1], {"kind": "A"}, {"apiVersion": ["v1"], "kind": "A"}, 5])
+def test_an_odd_document_is_the_add_ons_error_and_names_it(run: MadeRun, repository: Repository, manifest: Any) -> None:
+    with pytest.raises(AddonError, match=r"^add-on app: app/0.json: "):
+        made(run, repository, manifest)
+    outcome = run.directory.outcome("app")
+    assert (outcome.phase, outcome.error[:12]) == ("Error", "add-on app: ")
+    assert run.directory.bundle("app") is None
+
+
+def test_a_second_render_of_a_run_is_the_stored_one(run: MadeRun, repository: Repository) -> None:
+    made(run, repository, config("a"))
+    repository.commit({"app/0.json": None, "app/1.json": json.dumps(config("b"))})
+    assert [item.key.name for item in render(run.session, "app").objects] == ["a"]
+
+
+def test_digests_move_with_what_they_stand_for(run: MadeRun, repository: Repository) -> None:
+    made(run, repository, config("a"), name="one")
+    made(run, repository, config("a"), name="two")
+    made(run, repository, config("a"), name="three", values={"x": 1})
+    bundles = {bundle.name: bundle for bundle in run.directory.bundles()}
+    # The label names the add-on, so even equal folders make different objects.
+    assert len({bundle.digest for bundle in bundles.values()}) == 3
+    assert len({bundle.render_key for bundle in bundles.values()}) == 3
