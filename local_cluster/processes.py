@@ -24,6 +24,7 @@ from .errors import StartError, StopError
 LOG_LINES = 15
 SECONDS_TO_TERMINATE = 20.0
 SECONDS_TO_KILL = 5.0
+SECONDS_TO_BECOME = 5.0
 
 # Standard input is the cluster's lock. It is given up only when the shell becomes the program, at which moment the
 # record is complete: a `down` that gets the lock sees every process.
@@ -171,12 +172,24 @@ def _has_ended(pid: int) -> bool:
 def _runs_with(pid: int, arguments: list[str]) -> bool:
     """Compares the end of the command line: a program that is a script has its interpreter in front."""
     if Path("/proc/self/cmdline").exists():
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            return False
-        return command.split(b"\0")[:-1][-len(arguments) :] == [os.fsencode(argument) for argument in arguments]
+        command = _command_line(pid)
+        return command[-len(arguments) :] == [os.fsencode(argument) for argument in arguments]
     listing = subprocess.run(
         ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     return listing.stdout.rstrip("\n").endswith(" " + " ".join(arguments))
+
+
+def _command_line(pid: int) -> list[bytes]:
+    """Empty if there is no such process, or only its zombie."""
+    deadline = time.monotonic() + SECONDS_TO_BECOME
+    while True:
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1]
+        except OSError:
+            return []
+        # It is also empty for the moment in which a process becomes another program.
+        if command or state in (b"Z", b"X") or time.monotonic() > deadline:
+            return command.split(b"\0")[:-1]
+        time.sleep(0.001)

@@ -28,6 +28,9 @@ attributes:
   action_group:
     description: Member of action groups, for C(module_defaults).
     support: full
+    details:
+      - A default of the group must be an option of every member that the play uses; the options of cluster access are
+        those of M(rendimiento.addons.addon_bootstrap) and M(rendimiento.addons.addon_definitions) only.
     membership:
       - rendimiento.addons.addon
 """

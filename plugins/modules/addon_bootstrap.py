@@ -12,7 +12,7 @@ description:
     C(rendimiento-addons) with its binding to the cluster role C(cluster-admin), and the Secret C(addon-key), which is
     the key of all digests.
   - The key is created once and never changed again.
-  - The playbook P(rendimiento.addons.bootstrap#playbook) calls this module.
+  - The playbook C(rendimiento.addons.bootstrap) calls this module.
 extends_documentation_fragment:
   - rendimiento.addons._attributes
   - rendimiento.addons._cluster

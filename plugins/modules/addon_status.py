@@ -152,7 +152,7 @@ converge:
   elements: str
   sample:
     - postgres-clusters
-skipped:
+skip:
   description:
     - If O(state=queue), the add-ons that are left out because of one that they depend on, with the reason.
     - If O(state=begin), whether this add-on has to be left out, since one that it depends on failed in the meantime.

@@ -74,6 +74,8 @@ class PlaybookResult:
 class Playbooks:
     """:param scratch: folder for what a run leaves; its run directories are made there, too."""
 
+    seconds_at_most = 180
+
     def __init__(self, scratch: Path) -> None:
         self.scratch = scratch
         self.runtime = scratch / "runtime"
@@ -104,7 +106,7 @@ class Playbooks:
             text=True,
             errors="replace",
             check=False,
-            timeout=180,
+            timeout=self.seconds_at_most,
         )
         assert "Traceback" not in result.stdout, result.stdout
         content = json.loads(summary.read_text()) if summary.exists() else {}

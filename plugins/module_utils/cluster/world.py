@@ -1,7 +1,7 @@
 """What else decides how an object comes out of an apply: the server's version and everything that mutates objects.
 
 A mutator that is installed, changed or removed moves nothing on the objects that it would change at their next write,
-so "provably unchanged" holds only while this hash is the same (api-facts.md, section 0, holes d and e).
+so "provably unchanged" holds only while this hash is the same.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
     match parameters["state"]:
         case "queue":
             queued = queue(session)
-            return Result(values={"converge": queued.converge, "skipped": queued.skipped})
+            return Result(values={"converge": queued.converge, "skip": queued.skipped})
         case "summary":
             return _summary(session, parameters)
         case "begin":
@@ -49,7 +49,7 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
                     "removed": beginning.removed,
                     "uninstall": beginning.uninstall,
                     "suspended": beginning.suspended,
-                    "skipped": beginning.skipped,
+                    "skip": beginning.skipped,
                     "reason": beginning.reason,
                 }
             )

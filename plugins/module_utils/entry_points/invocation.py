@@ -80,6 +80,8 @@ def diff_of(items: list[PlanItem]) -> list[dict[str, str]]:
             diffs.append({"prepared": item.unified(_DIFF_LINES)})
         else:
             diffs.append({"before_header": item.header, "after_header": item.header, "before": before, "after": after})
+        if item.takes_over:
+            diffs.append({"prepared": "".join(f"{line}\n" for line in _takeovers(item))})
     return diffs
 
 
@@ -89,4 +91,9 @@ def diff_lines(items: list[PlanItem]) -> list[str]:
     for item in items:
         reason = f": {item.reason}" if item.reason else ""
         lines += (item.unified(_DIFF_LINES) or f"{item.header}{reason}").splitlines()
+        lines += _takeovers(item)
     return lines
+
+
+def _takeovers(item: PlanItem) -> list[str]:
+    return [f"  takes {one.field} from {one.manager}" for one in item.takes_over]

@@ -33,4 +33,6 @@ def run_module(entry_point: EntryPoint, **constraints: Any) -> None:
         result = entry_point.call(module.params, invocation).to_ansible()
     except AddonError as error:
         module.fail_json(msg=str(error))
+    for warning in result.pop("warnings", []):
+        module.warn(warning)
     module.exit_json(**result)

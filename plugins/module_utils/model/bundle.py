@@ -33,7 +33,7 @@ class Bundle:
     """A rendered add-on.
 
     ``commit`` is the commit its source was read at. ``digest`` is a keyed hash over objects and hooks;
-    ``render_key`` one over everything that went into the render (design: render key).
+    ``render_key`` one over everything that went into the render.
     """
 
     name: str

@@ -74,7 +74,7 @@ _GIT = _record(
     "Git folder",
     "A folder with a chart, a kustomization or plain YAML files.",
     {
-        "path": {**_RELATIVE_PATH, "title": "Path", "description": "Folder (or one file) in the repository."},
+        "path": {**_RELATIVE_PATH, "title": "Path", "description": "Folder in the repository."},
         "repo": _text("Repository", "URL of another repository; the gitops repository when absent.", maxLength=2048),
         "revision": _text(
             "Revision",

@@ -6,6 +6,8 @@ action plugins turn an ``AddonError`` into one failed result, without a tracebac
 
 from __future__ import annotations
 
+import re
+
 
 class AddonError(Exception):
     """Something that a person has to know about, in one line.
@@ -29,17 +31,13 @@ class AddonError(Exception):
             parts.append(self.subject)
         parts.append(self.message)
         text = ": ".join(parts)
-        return f"{text}. {self.hint[:1].upper()}{self.hint[1:]}." if self.hint else text
+        return f"{text}. {_sentence(self.hint)}." if self.hint else text
 
     def about(self, *, addon: str = "", subject: str = "") -> AddonError:
         """The same error with the add-on or the subject filled in where they were not known yet."""
         self.addon = self.addon or addon
         self.subject = self.subject or subject
         return self
-
-
-class MissingLibraryError(AddonError):
-    """A Python library that the collection needs is not installed for this interpreter."""
 
 
 class RepositoryError(AddonError):
@@ -96,3 +94,9 @@ class UnreachableError(ClusterError):
 
 class CredentialError(ClusterError):
     """No usable credentials, or the API server does not accept them (401)."""
+
+
+def _sentence(text: str) -> str:
+    """With a capital, unless it begins with an identifier, which would become another one."""
+    first = re.match(r"[a-z]+(-[a-z]+)*(?=[ ,;:]|$)", text)
+    return f"{text[0].upper()}{text[1:]}" if first else text

@@ -1,7 +1,7 @@
 """Runs work in the order of its dependencies: each node as soon as what it comes after is done, a few at a time.
 
 A failure skips what depends on it, names the root cause there, and lets everything else finish. ``graphlib`` keeps the
-books; one thread, the caller's, owns all state, and workers only run ``Node.run``. Rules: engine.md E.3.
+books; one thread, the caller's, owns all state, and workers only run ``Node.run``.
 """
 
 from __future__ import annotations

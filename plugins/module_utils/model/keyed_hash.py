@@ -1,6 +1,6 @@
 """Digests that can be compared but not guessed: a plain hash of a Secret's body in a readable status could be.
 
-The key is the cluster's ``addon-key``; see api-facts and docs on why every digest that leaves a run is keyed.
+The key is the cluster's Secret ``addon-key``; every digest that leaves a run is made with it.
 """
 
 from __future__ import annotations

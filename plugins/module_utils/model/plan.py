@@ -54,7 +54,6 @@ class PlanItem:
     resource_version: str = ""
     fingerprint: str = ""
     takes_over: list[Takeover] = field(default_factory=list)
-    removes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     before: str = ""
     after: str = ""

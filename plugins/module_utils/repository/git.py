@@ -132,7 +132,8 @@ class Checkout:
         return sorted(file.removeprefix(self.prefix) for file in files)
 
     def _full(self, path: str) -> str:
-        return f"{self.prefix}{PurePosixPath(path)}" if path not in ("", ".") else self.prefix.rstrip("/")
+        inside = str(PurePosixPath(path))
+        return f"{self.prefix}{inside}" if inside != "." else self.prefix.rstrip("/")
 
 
 def _commit(path: Path, folder: str, revision: str) -> str:

@@ -104,6 +104,8 @@ def _open_run(
         files.refuse(name, error.message)
     order = [name for name in order if name in files.valid]
     removed, warnings = _removed(known, files, request.path)
+    if not options.only:
+        _refuse_mass_removal(checkout, known, removed, request.path)
     chosen = _chosen(options.only, [*order, *files.protected, *removed])
     info = RunInfo(
         run_id=secrets.token_hex(6),
@@ -228,16 +230,35 @@ def _removed(records: dict[str, Record], files: _Files, path: str) -> tuple[list
     for name, record in sorted(records.items()):
         if not record.from_git or name in files.valid or name in files.protected or record.source_file in invalid_files:
             continue
-        folder = str(PurePosixPath(record.source_file).parent)
-        if folder == str(PurePosixPath(path)) and nameless:
+        if _is_from(record, path) and nameless:
             warnings.append(
                 f"add-on {name} may be the one that {nameless[0]} is about, which can't be read: left alone"
             )
-        elif folder == str(PurePosixPath(path)):
+        elif _is_from(record, path):
             removed.append(name)
         else:
+            folder = str(PurePosixPath(record.source_file).parent)
             warnings.append(f"add-on {name} comes from the folder {folder}, not from {path}: left alone")
     return removed, warnings
+
+
+def _is_from(record: Record, path: str) -> bool:
+    return record.from_git and PurePosixPath(record.source_file).parent == PurePosixPath(path)
+
+
+def _refuse_mass_removal(checkout: Checkout, records: dict[str, Record], removed: list[str], path: str) -> None:
+    """A wrong repository, branch or revision looks as if most add-ons had left git.
+
+    :raises RepositoryError: when more than one, and more than half, of the folder's add-ons would be let go of.
+    """
+    recorded = sum(1 for record in records.values() if _is_from(record, path))
+    if len(removed) > 1 and len(removed) * 2 > recorded:
+        raise RepositoryError(
+            f"{len(removed)} of the {recorded} add-ons recorded from it have no definition file at commit"
+            f" {checkout.commit[:12]} ({', '.join(removed[:5])}{', …' if len(removed) > 5 else ''})",
+            subject=path,
+            hint="check addon_repo, addon_revision, addon_path; to let go of them on purpose, name them in addon_only",
+        )
 
 
 def _chosen(only: list[str], names: Iterable[str]) -> set[str]:

@@ -28,7 +28,7 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
     elif foreign and not definition.adopt:
         made.gate = "adoption"
         made.gate_reason = (
-            f"{_listed(foreign)} run already and are not this add-on's. Set adopt: true to take them over"
+            f"already in the cluster and not this add-on's: {_listed(foreign)}. Set adopt: true to take them over"
         )
     elif foreign and not definition.allow_adopt_changes and (changing or _adopts_at_first(made, record.applied_before)):
         others = changing or made.with_action("create")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.bundle import Bundle
-from ..model.errors import AddonError
+from ..model.errors import AddonError, RenderError
 from ..model.keyed_hash import keyed_hash
 from ..model.normalise import Namespaced, flatten, is_definition, kinds_of_definition, normalise
 from ..model.objects import GroupKind, Manifest
@@ -36,6 +36,10 @@ def render(session: Session, name: str) -> Bundle:
 
 def _render(session: Session, name: str) -> Bundle:
     definition = session.directory.definition(name).definition
+    for field, value in (("patches", definition.patches), ("ignore", definition.ignore), ("ready", definition.ready)):
+        if value:
+            # Accepted and left out it would look as if it had been done.
+            raise RenderError(f"{field}: this version can't do that yet", hint="remove the field")
     request = SourceRequest(definition, Checkout.open(session.info.repository, session.info.commit))
     source = source_for(request)
     rendered = source.render(request)

@@ -116,6 +116,8 @@ def _preview(plan: Plan) -> dict[str, Any]:
         entry: dict[str, Any] = {"object": str(item.key), "action": item.action, "verdict": item.verdict}
         if item.reason:
             entry["reason"] = item.reason
+        if item.takes_over:
+            entry["takesOver"] = [f"{one.field} from {one.manager}" for one in item.takes_over]
         if diff:
             entry["diff"] = diff[:_PREVIEW_DIFF_CHARACTERS]
             if len(diff) > _PREVIEW_DIFF_CHARACTERS:

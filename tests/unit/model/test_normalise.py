@@ -63,7 +63,8 @@ def error_of(*manifests: Any) -> str:
         ({"creationTimestamp": None, "deletionTimestamp": "t", "generation": 1, "managedFields": [], "selfLink": "/",
           "resourceVersion": "1", "uid": "u"}, {"namespace": "home"}),
         ({"generateName": ""}, {"namespace": "home", "generateName": ""}),
-        ({"finalizers": ["f"], "ownerReferences": []}, {"namespace": "home", "finalizers": ["f"], "ownerReferences": []}),
+        ({"finalizers": ["f"], "ownerReferences": []},
+         {"namespace": "home", "finalizers": ["f"], "ownerReferences": []}),
     ],
 )  # fmt: skip
 def test_metadata(written: dict[str, Any], sent: dict[str, Any]) -> None:
@@ -389,9 +390,11 @@ def definition(**spec: Any) -> dict[str, Any]:
     ("spec", "kinds"),
     [
         ({"group": "x.io", "names": {"kind": "Thing"}, "scope": "Namespaced",
-          "versions": [{"name": "v1", "served": True}, {"name": "v0", "served": False}, {"name": "v2", "served": True}]},
+          "versions": [{"name": "v1", "served": True}, {"name": "v0", "served": False},
+                       {"name": "v2", "served": True}]},
          [("x.io", "v1", "Thing", True), ("x.io", "v2", "Thing", True)]),
-        ({"group": "x.io", "names": {"kind": "Thing"}, "scope": "Cluster", "versions": [{"name": "v1", "served": True}]},
+        ({"group": "x.io", "names": {"kind": "Thing"}, "scope": "Cluster",
+          "versions": [{"name": "v1", "served": True}]},
          [("x.io", "v1", "Thing", False)]),
         ({"group": "x.io", "names": {"kind": "Thing"}, "versions": [5, None, "v1", {"name": ["v1"], "served": True},
                                                                     {"served": True}, {"name": "v1"}]}, []),

@@ -32,9 +32,11 @@ def test_api_versions(text: str, parts: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("manifest", "key", "text"),
     [
-        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "w"}}, ("", "Pod", "w", "a"), "Pod w/a"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "w"}},
+         ("", "Pod", "w", "a"), "Pod w/a"),
         ({"apiVersion": "x.io/v2", "kind": "K", "metadata": {"name": "a"}}, ("x.io", "K", "", "a"), "K a"),
-        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": None}}, ("", "Pod", "", "a"), "Pod a"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": None}},
+         ("", "Pod", "", "a"), "Pod a"),
     ],
 )  # fmt: skip
 def test_keys(manifest: dict[str, Any], key: tuple[str, str, str, str], text: str) -> None:

@@ -65,7 +65,9 @@ def test_headers_and_diffs() -> None:
     made = item("update", "simulated", before="a: 1\n", after="a: 2\n")
     assert made.header == "ConfigMap web/a (update, simulated)"
     assert made.unified() == (
-        "--- ConfigMap web/a (update, simulated)\n+++ ConfigMap web/a (update, simulated)\n@@ -1,1 +1,1 @@\n-a: 1\n+a: 2\n"
+        "--- ConfigMap web/a (update, simulated)\n"
+        "+++ ConfigMap web/a (update, simulated)\n"
+        "@@ -1,1 +1,1 @@\n-a: 1\n+a: 2\n"
     )
     assert item("adopt").unified() == ""
 

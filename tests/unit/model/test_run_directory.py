@@ -94,10 +94,10 @@ def test_what_is_not_there(parent: Path) -> None:
     directory = RunDirectory.create()
     assert (directory.bundle("web"), directory.plan("web"), directory.read_json("snapshot.json")) == (None, None, None)
     assert (directory.outcome("web"), list(directory.bundles())) == (Outcome("web"), [])
-    with pytest.raises(RunDirectoryError, match="web: is no add-on of this run"):
+    with pytest.raises(RunDirectoryError, match=r"web: is no add-on of this run"):
         directory.definition("web")
     with pytest.raises(
-        RunDirectoryError, match="is not the folder of a run on this host. Call addon_definitions first"
+        RunDirectoryError, match=r"is not the folder of a run on this host. Call addon_definitions first"
     ):
         RunDirectory.open(str(directory.path))
 
@@ -107,25 +107,25 @@ def test_what_can_not_be_read_is_one_error(parent: Path, content: str) -> None:
     directory = RunDirectory.create()
     for name in ("run.json", "plan/web.json", "outcome/web.json", "snapshot.json"):
         write_private(directory.path / name, content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(RunDirectoryError, match="run.json: can't be read"):
+    with pytest.raises(RunDirectoryError, match=r"run.json: can't be read"):
         _ = directory.info
-    with pytest.raises(RunDirectoryError, match="web.json: can't be read"):
+    with pytest.raises(RunDirectoryError, match=r"web.json: can't be read"):
         directory.plan("web")
-    with pytest.raises(RunDirectoryError, match="web.json: can't be read"):
+    with pytest.raises(RunDirectoryError, match=r"web.json: can't be read"):
         directory.outcome("web")
 
 
 def test_broken_files_of_other_layers_are_one_error(parent: Path) -> None:
     directory = RunDirectory.create()
     write_private(directory.path / "snapshot.json", b"{")
-    with pytest.raises(RunDirectoryError, match="snapshot.json: can't be read"):
+    with pytest.raises(RunDirectoryError, match=r"snapshot.json: can't be read"):
         directory.read_json("snapshot.json")
 
 
 def test_another_schema_is_named(parent: Path) -> None:
     directory = RunDirectory.create()
     directory.save_info(info(schema=99))
-    with pytest.raises(RunDirectoryError, match="another version of the collection"):
+    with pytest.raises(RunDirectoryError, match=r"another version of the collection"):
         _ = directory.info
 
 
@@ -133,14 +133,14 @@ def test_a_removed_run_can_not_be_written_to(parent: Path) -> None:
     directory = RunDirectory.create()
     directory.remove()
     directory.remove()
-    with pytest.raises(RunDirectoryError, match="can't be written: No such file or directory"):
+    with pytest.raises(RunDirectoryError, match=r"can't be written: No such file or directory"):
         directory.save_outcome(Outcome("web"))
 
 
 def test_no_place_for_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "file"))
-    with pytest.raises(RunDirectoryError, match="no run directory can be made here: Not a directory. Set TMPDIR."):
+    with pytest.raises(RunDirectoryError, match=r"no run directory can be made here: Not a directory. Set TMPDIR."):
         RunDirectory.create()
 
 

@@ -27,6 +27,7 @@ def paths(checkout: Checkout, folder: str, recursive: bool = True) -> list[str]:
         ("web//app/", True, ["web/app/x.yaml"]),
         ("./web/./app", True, ["web/app/x.yaml"]),
         (".", False, ["addons", "web"]),
+        ("./", False, ["addons", "web"]),
         ("", True, sorted(FILES)),
     ],
 )

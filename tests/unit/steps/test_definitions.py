@@ -46,7 +46,7 @@ def read(repository: Repository, files: dict[str, str | bytes], path: str = "add
         ({"a.yaml": text("a"), "b.yaml": text("a", bad="1")}, [],
          {"addons/a.yaml": ("a", "addons/a.yaml, addons/b.yaml: name: a is defined more than once"),
           "addons/b.yaml": ("a", "addons/b.yaml: bad: unknown field")}),
-        ({"a.yaml": "{"}, [], {"addons/a.yaml": ("", "addons/a.yaml:1: not valid YAML: *")}),
+        ({"a.yaml": "{"}, [], {"addons/a.yaml": ("", "addons/a.yaml:2: not valid YAML: *")}),
         ({"a.yaml": b"name: a\ntitle: \xff\n"}, [],
          {"addons/a.yaml": ("a", "addons/a.yaml: not UTF-8 text. Save it as UTF-8.")}),
         ({"a.yaml": text("a", title="\ufffd")}, ["a"], {}),
@@ -99,7 +99,7 @@ def test_folders_that_can_not_be_read(repository: Repository, path: str, message
     [
         ({"a": "[b]", "b": "[]"}, {}),
         ({"a": "[nobody]", "b": "[a]"}, {"a": "addons/a.yaml: dependsOn: no file defines nobody"}),
-        ({"a": "[x, y]"}, {"a": "addons/a.yaml: dependsOn: no file defines x, y"}),
+        ({"a": "[x, z]"}, {"a": "addons/a.yaml: dependsOn: no file defines x, z"}),
     ],
 )
 def test_dependencies_on_nobody(repository: Repository, depends_on: dict[str, str], refused: dict[str, str]) -> None:

@@ -32,9 +32,9 @@ CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, st
     ([item("kept", "keep", "unknown", reason="API group x does not answer")], {}, None, "", ""),
     # Adoption: never without being asked, and then only when nothing changes.
     ([THEIRS_EQUAL], {}, synced(), "adoption",
-     "ConfigMap web/equal run already and are not this add-on's. Set adopt: true to take them over"),
+     "already in the cluster and not this add-on's: ConfigMap web/equal. Set adopt: true to take them over"),
     ([THEIRS_OTHER], {}, synced(), "adoption",
-     "ConfigMap web/other run already and are not this add-on's. Set adopt: true to take them over"),
+     "already in the cluster and not this add-on's: ConfigMap web/other. Set adopt: true to take them over"),
     ([THEIRS_EQUAL], ADOPT, None, "", ""),
     ([THEIRS_EQUAL, MINE], ADOPT, None, "", ""),
     ([THEIRS_OTHER], ADOPT, synced(), "adoption",
@@ -47,7 +47,7 @@ CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, st
     ([THEIRS_OTHER, NEW], FORCE, None, "", ""),
     ([FOREIGN_NAMESPACE, NEW], {}, None, "", ""),
     ([item(name, "adopt", owner="") for name in "abcde"], {}, None, "adoption",
-     "ConfigMap web/a, ConfigMap web/b, ConfigMap web/c and 2 more run already and are not this add-on's. "
+     "already in the cluster and not this add-on's: ConfigMap web/a, ConfigMap web/b, ConfigMap web/c and 2 more. "
      "Set adopt: true to take them over"),
     # Manual sync waits for a change alone, and for a request that is newer than the last that was served.
     ([MINE], MANUAL, synced(), "manual-sync", "changes wait for a sync: raise spec.syncRequest of the Addon"),

@@ -19,7 +19,7 @@ UNKNOWN = item("a", "blocked", "unknown", reason="no right to dry-run it")
 FOREIGN = item("a", "adopt", owner="")
 HAS_A = inventory(a="applied")
 PAUSED = {"rendimiento.ai/paused": "true", "rendimiento.ai/paused-reason": "storm"}
-ADOPTION = "ConfigMap web/a run already and are not this add-on's. Set adopt: true to take them over"
+ADOPTION = "already in the cluster and not this add-on's: ConfigMap web/a. Set adopt: true to take them over"
 
 # What there is, whether it is converged, phase and message of the outcome.
 CASES: list[tuple[str, dict[str, Any], bool, str, str]] = [

@@ -95,7 +95,7 @@ def test_a_second_render_of_a_run_is_the_stored_one(run: MadeRun, repository: Re
 def test_digests_move_with_what_they_stand_for(run: MadeRun, repository: Repository) -> None:
     made(run, repository, config("a"), name="one")
     made(run, repository, config("a"), name="two")
-    made(run, repository, config("a"), name="three", values={"x": 1})
+    made(run, repository, config("a"), name="three", releaseName="other")
     bundles = {bundle.name: bundle for bundle in run.directory.bundles()}
     # The label names the add-on, so even equal folders make different objects.
     assert len({bundle.digest for bundle in bundles.values()}) == 3

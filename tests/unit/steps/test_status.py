@@ -57,7 +57,7 @@ def test_a_first_sync(run: MadeRun) -> None:
     ]
     assert facts == ["Synced", COMMIT[:12], "digest", "render key", 4, False]
     assert changes["objects"] == HAS_A
-    assert conditions(changes) == {kind: ("True", True) for kind in ("Synced", "Healthy", "Ready")}
+    assert conditions(changes) == dict.fromkeys(("Synced", "Healthy", "Ready"), ("True", True))
     assert not {"world", "history"} & set(changes)
 
 
@@ -152,7 +152,7 @@ def test_a_preview_says_what_waits(run: MadeRun) -> None:
     }
 
 
-@pytest.mark.parametrize(("count", "lines", "shown"), [(150, 1, 100), (100, 400, 79), (1, 100_000, 1)])
+@pytest.mark.parametrize(("count", "lines", "shown"), [(150, 1, 100), (100, 400, 73), (1, 100_000, 1)])
 def test_a_preview_is_bounded_and_says_what_was_cut(run: MadeRun, count: int, lines: int, shown: int) -> None:
     text = "\n".join(f"line {number}" for number in range(lines)) + "\n"
     run.add("app", items=[item(f"o{number}", "create", after=text) for number in range(count)], status=SETTLED)

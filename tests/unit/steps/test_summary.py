@@ -32,15 +32,15 @@ def test_the_table_of_a_run(run: MadeRun) -> None:
     run.add("app").add("database")
     run.outcome(Outcome("app", phase="Synced", applied=applied("create", "create", "update", "replace", "adopt"),
                         planned={"unchanged": 12, "create": 9}, pruned=[ObjectResult(key("x"))],
-                        kept=[ObjectResult(key("data", "PersistentVolumeClaim"), "protected kind")]))  # fmt: skip
+                        kept=[ObjectResult(key("data"), "protected")]))  # fmt: skip
     run.outcome(Outcome("database", phase="Error", error="add-on database: Secret web/s: the API server refuses it"))
     made = summary(run)
     assert made.table == [
         "add-on    phase   created  updated  adopted  unchanged  pruned  kept  why",
-        "app       Synced        2        2        1         12       1     1  kept: PersistentVolumeClaim web/data (protected kind)",
+        "app       Synced        2        2        1         12       1     1  kept: ConfigMap web/data (protected)",
         "database  Error         0        0        0          0       0     0  Secret web/s: the API server refuses it",
     ]  # fmt: skip
-    assert made.addons["app"]["kept_objects"] == ["PersistentVolumeClaim web/data: protected kind"]
+    assert made.addons["app"]["kept_objects"] == ["ConfigMap web/data: protected"]
 
 
 def test_a_preview_counts_what_is_planned(run: MadeRun) -> None:

@@ -37,6 +37,10 @@ class PlainSource:
                 "git.repo, git.revision: this version reads folders of the gitops repository only",
                 hint="move the folder there, or leave both fields out",
             )
+        if request.definition.values or request.definition.values_from or source.values_files:
+            raise RenderError(
+                "values, valuesFrom, valuesFiles: plain YAML takes no values", hint="remove them, or use a chart"
+            )
         entries = checkout.entries(source.path, recursive=True)
         for entry in entries:
             other = _OTHER_KINDS.get(str(PurePosixPath(entry.path).relative_to(source.path)))

@@ -5,6 +5,8 @@ The module then goes the whole way of a remote one: packed with its imports, cop
 
 from __future__ import annotations
 
+from ansible.plugins.connection.local import Connection as LocalConnection
+
 DOCUMENTATION = """
 name: shipped
 short_description: The local connection, for modules that are to be shipped
@@ -26,8 +28,6 @@ options:
     type: bool
     default: true
 """
-
-from ansible.plugins.connection.local import Connection as LocalConnection
 
 
 class Connection(LocalConnection):

@@ -1,0 +1,248 @@
+"""Each module in the controller's process, and shipped to run by itself: the same results, and the same words."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_cluster import Cluster
+from tests.integration.gitops import Repository
+from tests.integration.kubectl import Kubectl
+from tests.integration.objects import config_map
+from tests.integration.playbooks import ROOT
+from tests.integration.plays import LOCAL, SHIPPED, TARGETS, Plays, messages, step
+
+MODULES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("addon_*.py"))
+WAYS = (LOCAL, SHIPPED)
+TABLE = re.compile(r"^add-on +phase .*\n(?:\S+ {2,}.*\n)+", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster for this file: one of the targets undoes its bootstrap, and nobody else's add-ons are in it."""
+    made = Cluster(tmp_path_factory.mktemp("targets") / "cluster")
+    made.up()
+    yield made
+    made.down()
+
+
+@pytest.fixture
+def prepared(own: Cluster, plays: Plays) -> Cluster:
+    plays.play(step("addon_bootstrap", kubeconfig=str(own.kubeconfig))).succeeded()
+    return own
+
+
+@pytest.fixture
+def plays(tmp_path: Path) -> Plays:
+    return Plays(tmp_path / "plays")
+
+
+def test_every_module_has_a_target() -> None:
+    targets = {path.parent.parent.name for path in TARGETS.glob("addon_*/tasks/main.yml")}
+
+    assert targets == set(MODULES)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_both_ways_are_equal(module: str, own: Cluster, plays: Plays, tmp_path: Path) -> None:
+    variables = {
+        "addon_test_kubeconfig": str(own.kubeconfig),
+        "addon_test_kubectl": str(own.programs["kubectl"]),
+        "addon_test_repository": str(tmp_path / "gitops"),
+    }
+
+    # As ansible-test runs a target: its role, on a host whose connection is local.
+    result = plays.play(roles=[module], vars=variables, verbosity=3).succeeded()
+
+    steps = _executions(result.output, module)
+    assert steps[LOCAL], "not once in the controller's process"
+    assert steps[SHIPPED], "not once shipped"
+
+
+def test_a_whole_run_is_the_same_both_ways(prepared: Cluster, plays: Plays, tmp_path: Path) -> None:
+    kubectl = Kubectl(prepared.programs["kubectl"], prepared.kubeconfig)
+    results, records = {}, {}
+    for way in WAYS:
+        repository = _repository(tmp_path / way, "whole")
+        options = _options(repository, prepared)
+        first = plays.sync(way, options).succeeded()
+        again = plays.sync(way, options).succeeded()
+        results[way] = [first.summary["addons"], again.summary["addons"], first.changed, again.changed]
+        records[way] = kubectl.record("whole")
+        assert [_table(first.output), _table(again.output)] == [["whole", "Synced"], ["whole", "Synced"]]
+        kubectl.run("delete", "radd", "whole")
+        kubectl.run("delete", "namespace", "whole", "--wait=true")
+
+    assert results[LOCAL] == results[SHIPPED]
+    assert results[LOCAL][3] == 0
+    assert _stable(records[LOCAL]) == _stable(records[SHIPPED])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_table_of_a_run_is_shown_once_and_readable(
+    way: str, prepared: Cluster, plays: Plays, tmp_path: Path
+) -> None:
+    repository = _repository(tmp_path, "shown")
+    repository.define("broken", git={"path": "nowhere"})
+    repository.commit()
+
+    result = plays.sync(way, _options(repository, prepared) | {"addon_only": ["broken"]}).failed()
+
+    assert _table(result.output) == ["broken", "Error"]
+    assert '"report"' not in result.output
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_environment_of_a_play_says_where_the_cluster_is(way: str, own: Cluster, plays: Plays) -> None:
+    result = plays.play(
+        {"rendimiento.addons.addon_bootstrap": {}},
+        way=way,
+        environment={"K8S_AUTH_KUBECONFIG": str(own.kubeconfig)},
+    )
+
+    assert result.succeeded().stats["ok"] == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_given_token_is_never_shown(way: str, prepared: Cluster, plays: Plays) -> None:
+    kubectl = Kubectl(prepared.programs["kubectl"], prepared.kubeconfig)
+    account = ("--namespace", "rendimiento-system", "create", "token", "rendimiento-addons")
+    token = kubectl.run(*account).strip()
+    server = kubectl.run("config", "view", "--output", "jsonpath={.clusters[0].cluster.server}")
+    login = {"host": server, "validate_certs": False}
+
+    result = plays.play(
+        step("addon_bootstrap", **login, api_key="{{ token }}"),
+        step("addon_bootstrap", **login, api_key="x{{ token }}"),
+        step("addon_bootstrap", host=server, api_key="{{ token }}", validate_certs="{{ token }}"),
+        step("addon_bootstrap", host=server, api_key="{{ token }}", ca_cert="/nowhere/{{ token }}"),
+        way=way,
+        verbosity=3,
+        vars={"token": token},
+    ).succeeded()
+
+    # The first two say that the token was used: it opened the door, and a wrong one did not.
+    assert (result.stats["ok"], result.stats["ignored"]) == (4, 3)
+    assert "does not accept the credentials" in result.output
+    assert token not in result.output
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_steps_on_a_host_without_the_run_say_so(way: str, plays: Plays) -> None:
+    run = str(plays.scratch / "rendimiento-addons-elsewhere")
+    wanted = [
+        step("addon_render", run=run, name="x"),
+        step("addon_diff", run=run, name="x"),
+        step("addon_apply", run=run, name="x"),
+        step("addon_prune", run=run, name="x"),
+        *(step("addon_status", run=run, state=state) for state in ("queue", "summary")),
+        *(step("addon_status", run=run, name="x", state=state) for state in ("begin", "drop", "release")),
+        step("addon_status", run=run, name="x", state="end", phase="Synced"),
+    ]
+
+    told = messages(plays.play(*wanted, way=way).succeeded())
+
+    assert len(told) == len(wanted)
+    assert all(run in each and "all steps of a run must run on one host" in each for each in told)
+
+
+def test_an_interpreter_without_the_libraries_says_what_to_install(plays: Plays, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True, timeout=60)
+    arguments: dict[str, dict[str, Any]] = {
+        "addon_bootstrap": {},
+        "addon_definitions": {"repo": str(ROOT)},
+        "addon_status": {"run": "/nowhere", "state": "queue"},
+    }
+    wanted = [step(module, **arguments.get(module, {"run": "/nowhere", "name": "x"})) for module in MODULES]
+
+    result = plays.play(*wanted, way=SHIPPED, vars={"ansible_python_interpreter": str(bare / "bin" / "python")})
+
+    told = messages(result.succeeded())
+    assert len(told) == len(MODULES)
+    for each in told:
+        assert "Failed to import the required Python library (kubernetes)" in each
+        assert str(bare / "bin" / "python") in each
+
+
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("addon_bootstrap", {"nonsense": 1}),
+        ("addon_render", {"name": "x"}),
+        ("addon_status", {"run": "/nowhere", "state": "begin"}),
+        ("addon_status", {"run": "/nowhere", "state": "elsewhere"}),
+        ("addon_apply", {"run": "/nowhere", "name": "x", "stage": "none"}),
+        ("addon_definitions", {"repo": "/nowhere", "workers": "many"}),
+    ],
+)
+def test_wrong_options_are_refused_in_the_same_words(module: str, arguments: dict[str, Any], plays: Plays) -> None:
+    local, shipped = (messages(plays.play(step(module, **arguments), way=way).succeeded()) for way in WAYS)
+
+    assert len(local) == 1
+    assert local == shipped
+
+
+def _executions(output: str, module: str) -> dict[str, int]:
+    """How often a module's tasks ran in each way; ``-vvv`` tells a copied file of a shipped one."""
+    counts = dict.fromkeys(WAYS, 0)
+    for task in re.split(r"^TASK ", output, flags=re.MULTILINE):
+        file = re.search(r"^task path: (.*):(\d+)$", task, re.MULTILINE)
+        if file and f"rendimiento.addons.{module}:" in _task_at(Path(file[1]), int(file[2])):
+            counts[SHIPPED if f"AnsiballZ_{module}.py" in task else LOCAL] += 1
+    return counts
+
+
+def _task_at(file: Path, line: int) -> str:
+    """The text of the task that begins in a line of a file."""
+    if not file.is_relative_to(TARGETS):
+        return ""
+    lines = file.read_text().splitlines()[line - 1 :]
+    end = next((number for number, text in enumerate(lines) if number and text.startswith("- ")), len(lines))
+    return "\n".join(lines[:end])
+
+
+def _repository(path: Path, name: str) -> Repository:
+    repository = Repository(path / "gitops")
+    repository.addon(name, config_map("settings"), config_map("more", data={"a": "1"}), createNamespace=True)
+    repository.commit()
+    return repository
+
+
+def _options(repository: Repository, cluster: Cluster) -> dict[str, Any]:
+    return {"addon_repo": str(repository.path), "addon_kubeconfig": str(cluster.kubeconfig)}
+
+
+def _table(output: str) -> list[str]:
+    """Name and phase in the one row of the one table of a run."""
+    (table,) = TABLE.findall(output)
+    _header, row = table.strip().splitlines()
+    return row.split()[:2]
+
+
+def _stable(record: dict[str, Any]) -> str:
+    """A record without what another object, time or run has to have otherwise."""
+    passing = {"uid", "resourceVersion", "generation", "managedFields", "creationTimestamp", "source", "run", "commit"}
+    passing |= {
+        "time",
+        "lastSynced",
+        "lastTransitionTime",
+        "revision",
+        "ownership",
+        "renderKey",
+        "rendimiento.ai/source",
+    }
+
+    def stable(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: stable(part) for name, part in value.items() if name not in passing}
+        return [stable(part) for part in value] if isinstance(value, list) else value
+
+    return json.dumps(stable(record), indent=1)

@@ -1,0 +1,90 @@
+"""What a Secret contains appears nowhere: not in diffs, not at the highest verbosity, not in records, not in errors."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.integration.kubectl import Object
+from tests.integration.objects import config_map, secret
+from tests.integration.scene import Observed, Scene
+
+OLD, NEW, KEPT, BROKEN, NUMBER = "swordfish-old", "swordfish-new", "swordfish-kept", "swordfish-in-clear!", 7391846205
+
+
+@dataclass(frozen=True)
+class Story:
+    """Previewed on a cluster without it, installed, and changed while other Secrets are wrong."""
+
+    preview: Observed
+    first: Observed
+    changing: Observed
+    changed: Observed
+    left_on_disk: list[Path]
+
+
+@pytest.fixture(scope="module")
+def story(new_scene: Callable[[str], Scene]) -> Story:
+    scene = new_scene("secrets")
+    repository = scene.repository
+    repository.addon("vault", secret("login", data={"password": OLD, "kept": KEPT}), createNamespace=True)
+    repository.addon("refused", config_map("fine"), createNamespace=True)
+    repository.addon("mistyped", config_map("fine"), createNamespace=True)
+    repository.commit()
+    preview = scene.observe(check=True, diff=True, verbosity=3)
+    first = scene.observe(diff=True, verbosity=3)
+
+    repository.addon("vault", secret("login", data={"password": NEW, "kept": KEPT}), createNamespace=True)
+    not_encoded = {**secret("login"), "data": {"password": BROKEN}}
+    not_text: Object = {**secret("login"), "data": {"password": NUMBER}}
+    repository.addon("refused", config_map("fine"), not_encoded, createNamespace=True)
+    repository.addon("mistyped", config_map("fine"), not_text, createNamespace=True)
+    repository.commit()
+    changing = scene.observe(check=True, diff=True, verbosity=3)
+    changed = scene.observe(diff=True, verbosity=3)
+    return Story(preview, first, changing, changed, list(scene.playbooks.runtime.iterdir()))
+
+
+def traces(observed: Observed) -> Iterator[str]:
+    """Every secret that a run left in what people and other programs can read."""
+    seen = observed.result.output + json.dumps(observed.result.summary) + json.dumps(observed.records)
+    for value in (OLD, NEW, KEPT, BROKEN, str(NUMBER)):
+        for form in (value, base64.b64encode(value.encode()).decode()):
+            if form in seen:
+                yield f"{form} in …{seen[max(0, seen.index(form) - 200) : seen.index(form) + 100]}…"
+
+
+@pytest.mark.parametrize("run", ["preview", "first", "changing", "changed"])
+def test_secret_values_appear_nowhere(story: Story, run: str) -> None:
+    assert not list(traces(getattr(story, run)))
+
+
+def test_that_something_changes_is_visible(story: Story) -> None:
+    assert "Secret vault/login (create, simulated)" in story.preview.result.output
+    assert "Secret vault/login (update, verified)" in story.changing.result.output
+    diff = story.changing.result.output.split("+++ after: Secret vault/login (update, verified)")[1].split("\n\n")[0]
+    removed, added = ([line[1:] for line in diff.splitlines() if line.startswith(sign)] for sign in "-+")
+    assert [line.split(":")[0].strip() for line in removed] == ["password"]
+    assert [line.split(":")[0].strip() for line in added] == ["password"]
+    assert removed != added
+
+
+def test_the_secret_arrives(story: Story) -> None:
+    assert story.first.result.succeeded().phases["vault"] == "Synced"
+    data = story.changed.objects["Secret vault/login"]["data"]
+    assert {key: base64.b64decode(value).decode() for key, value in data.items()} == {"password": NEW, "kept": KEPT}
+
+
+@pytest.mark.parametrize("name", ["refused", "mistyped"])
+def test_a_wrong_secret_is_an_error_that_names_it(story: Story, name: str) -> None:
+    assert story.changed.result.failed().phases[name] == "Error"
+    assert "login" in story.changed.result.why(name)
+
+
+def test_nothing_is_left_on_disk(story: Story) -> None:
+    assert not story.left_on_disk
