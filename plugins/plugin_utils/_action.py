@@ -19,8 +19,9 @@ try:
 except ImportError:
     pass
 
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
 from ansible.module_utils.common.parameters import remove_values
+from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
@@ -63,11 +64,22 @@ class AddonAction(ActionBase):
         validator = ArgumentSpecValidator(self.ENTRY_POINT.ARGUMENT_SPEC, **self.CONSTRAINTS)
         validated = validator.validate(arguments)
         if validated.error_messages:
-            return {"failed": True, "msg": "; ".join(validated.error_messages)}
+            return self._masked({"failed": True, "msg": self._refusal(validated)}, validated)
         invocation = Invocation(check=bool(self._task.check_mode), diff=bool(self._task.diff), progress=display.display)
         try:
             result = self.ENTRY_POINT.call(validated.validated_parameters, invocation).to_ansible()
         except AddonError as error:
             result = {"failed": True, "msg": str(error)}
-        secret: dict[str, Any] = remove_values(result, validated._no_log_values)
-        return secret
+        return self._masked(result, validated)
+
+    def _refusal(self, validated: ValidationResult) -> str:
+        """What is wrong with the arguments, in the words in which a module says it."""
+        unsupported = f"Unsupported parameters for ({self._task.resolved_action}) module: "
+        return "; ".join(
+            f"{unsupported if isinstance(error, UnsupportedError) else ''}{error}" for error in validated.errors
+        )
+
+    @staticmethod
+    def _masked(result: dict[str, Any], validated: ValidationResult) -> dict[str, Any]:
+        masked: dict[str, Any] = remove_values(result, validated._no_log_values)
+        return masked

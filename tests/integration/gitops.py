@@ -84,8 +84,6 @@ class Repository:
 
     def fingerprint(self) -> dict[str, str]:
         """Every file of the checkout, ``.git`` included, with its time and content: equal means untouched."""
-        return {
-            str(file.relative_to(self.path)): f"{file.stat().st_mtime_ns} {hashlib.sha256(file.read_bytes()).hexdigest()}"
-            for file in sorted(self.path.rglob("*"))
-            if file.is_file()
-        }
+        files = [file for file in sorted(self.path.rglob("*")) if file.is_file()]
+        digests = {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+        return {str(file.relative_to(self.path)): f"{file.stat().st_mtime_ns} {digests[file]}" for file in files}

@@ -51,7 +51,8 @@ class Kubectl:
 
     def list(self, kind: str, selector: str = "", namespace: str | None = None) -> Sequence[Object]:
         where = ["--all-namespaces"] if namespace is None else ["--namespace", namespace]
-        items: list[Object] = json.loads(self.run("get", kind, *where, f"--selector={selector}", "--output=json"))["items"]
+        output = self.run("get", kind, *where, f"--selector={selector}", "--output=json")
+        items: list[Object] = json.loads(output)["items"]
         return items
 
     def record(self, addon: str) -> Object:

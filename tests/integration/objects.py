@@ -29,7 +29,7 @@ def service(name: str, namespace: str | None = None, port: int = 80) -> Object:
 def deployment(
     name: str, namespace: str | None = None, *, image: str = "none", replicas: int = 1, outcome: str = ""
 ) -> Object:
-    """:param outcome: how the pods misbehave: fail, hang or unready; empty for well (see the local cluster's stages)."""
+    """:param outcome: how the pods misbehave: fail, hang or unready (the local cluster knows these); empty for well."""
     labels = {"app": name} | ({"test.io/outcome": outcome} if outcome else {})
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": image}]}}
     spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}

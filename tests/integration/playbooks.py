@@ -94,7 +94,7 @@ class Playbooks:
         """Run a playbook of the collection to its end; no run may ever show a traceback."""
         summary = self.scratch / "summary.json"
         summary.unlink(missing_ok=True)
-        command = self.command(name, options | {"addon_summary_file": str(summary)})
+        command = self.command(name, {**options, "addon_summary_file": str(summary)})
         command += ["--check"] * check + ["--diff"] * diff + [f"-{'v' * verbosity}"] * bool(verbosity)
         result = subprocess.run(
             command,

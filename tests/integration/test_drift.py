@@ -1,4 +1,4 @@
-"""What somebody changed in the cluster is shown and repaired; what somebody added stays; nothing in a file is templated."""
+"""What somebody changed in the cluster is shown and repaired, what somebody added stays, and nothing is templated."""
 
 from __future__ import annotations
 

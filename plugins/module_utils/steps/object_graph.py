@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..model.errors import GraphError
-from ..model.graph import Edge
+from ..model.graph import Edge, Graph, Node
 from ..model.names import DEPENDS_ON_ANNOTATION
 from ..model.normalise import pod_spec
 from ..model.objects import Manifest, ObjectKey, key_of
@@ -55,6 +55,18 @@ def edges_of(manifest: Manifest, others: Mapping[ObjectKey, Manifest]) -> list[E
     for blocker in _depends_on(manifest, key):
         wanted[blocker] = "depends-on"
     return [Edge(blocker, reason) for blocker, reason in wanted.items() if blocker in others and blocker != key]
+
+
+def check_order(manifests: Iterable[Manifest]) -> None:
+    """Find out before anything is written whether all objects of an add-on can be put in order.
+
+    :raises GraphError: for a cycle, or a ``depends-on`` annotation that can't be read.
+    """
+    everything = {key_of(manifest): manifest for manifest in manifests}
+    graph: Graph[ObjectKey, None] = Graph()
+    for key, manifest in everything.items():
+        graph.add(Node(key, run=lambda: None, after=edges_of(manifest, everything)))
+    graph.order()
 
 
 def _depends_on(manifest: Manifest, key: ObjectKey) -> list[ObjectKey]:

@@ -9,6 +9,7 @@ from ..model.normalise import Namespaced, flatten, is_definition, kinds_of_defin
 from ..model.objects import GroupKind, Manifest
 from ..repository.git import Checkout
 from .dependencies import bundles_of_dependencies
+from .object_graph import check_order
 from .session import Session
 from .sources.registry import source_for
 from .sources.source import SourceRequest
@@ -52,6 +53,7 @@ def _render(session: Session, name: str) -> Bundle:
         namespaced=_scopes(session, name, [document.manifest for document in documents]),
     )
     objects, hooks = normalised.objects, normalised.hooks
+    check_order(item.manifest for item in objects)
     inputs = {
         "source": [source.kind, rendered.inputs],
         "definition": [definition.namespace, definition.release_name, definition.create_namespace, definition.patches],

@@ -113,9 +113,10 @@ def test_a_preview_that_may_not_look_is_no_error(run: MadeRun) -> None:
 
 
 def test_order_and_who_is_skipped(run: MadeRun) -> None:
-    run.add("operator", items=[BLOCKED]).add("db", items=[CHANGED], dependsOn=["operator"])
-    run.add("app", items=[CHANGED], dependsOn=["db"]).add("free", items=[CHANGED])
-    run.add("other", items=[CHANGED], dependsOn=["broken"]).add_invalid("broken").add_record("broken", synced())
+    changed = [item("x", "create")]
+    run.add("operator", items=[BLOCKED]).add("db", items=changed, dependsOn=["operator"])
+    run.add("app", items=changed, dependsOn=["db"]).add("free", items=changed)
+    run.add("other", items=changed, dependsOn=["broken"]).add_invalid("broken").add_record("broken", synced())
     run.add_record("gone", synced())
     run.info.removed.append("gone")
     made = queue(run.session)
@@ -129,9 +130,10 @@ def test_order_and_who_is_skipped(run: MadeRun) -> None:
 
 @pytest.mark.parametrize("phase", ["Error", "Blocked", "OutOfSync", "Suspended", "Pending"])
 def test_how_the_last_run_ended_skips_nobody(run: MadeRun, phase: str) -> None:
-    run.add("operator", items=[CHANGED], status=synced(phase=phase, message="of the last run"))
-    run.add("db", items=[CHANGED], dependsOn=["operator"])
+    run.add("operator", items=[item("a", "create")], status=synced(phase=phase, message="of the last run"))
+    run.add("db", items=[item("b", "create")], dependsOn=["operator"])
     assert queue(run.session) == Queue(["operator", "db"], {})
+    assert {run.directory.outcome(name).phase for name in ("operator", "db")} == {""}
 
 
 def test_two_broken_files_of_one_add_on_are_one_error(run: MadeRun) -> None:

@@ -86,6 +86,28 @@ def test_an_odd_document_is_the_add_ons_error_and_names_it(run: MadeRun, reposit
     assert run.directory.bundle("app") is None
 
 
+@pytest.mark.parametrize(
+    ("annotations", "message"),
+    [
+        (["/ConfigMap/web/b", "/ConfigMap/web/a"],
+         "add-on app: a cycle, each comes after the next: ConfigMap web/a -> ConfigMap web/b (depends-on) -> "
+         "ConfigMap web/a (depends-on)"),
+        (["b"], "add-on app: ConfigMap web/a: annotation rendimiento.ai/depends-on: 'b' is not "
+         "<group>/<kind>/<namespace>/<name>. The core group and the namespace of cluster-scoped kinds are empty: "
+         "/Service/web/api."),
+    ],
+)  # fmt: skip
+def test_what_can_not_be_put_in_order_is_known_before_anything_is_written(
+    run: MadeRun, repository: Repository, annotations: list[str], message: str
+) -> None:
+    manifests = [config(name) for name in "ab"]
+    for manifest, text in zip(manifests, annotations, strict=False):
+        manifest["metadata"]["annotations"] = {"rendimiento.ai/depends-on": text}
+    with pytest.raises(AddonError) as caught:
+        made(run, repository, *manifests)
+    assert str(caught.value) == message
+
+
 def test_a_second_render_of_a_run_is_the_stored_one(run: MadeRun, repository: Repository) -> None:
     made(run, repository, config("a"))
     repository.commit({"app/0.json": None, "app/1.json": json.dumps(config("b"))})

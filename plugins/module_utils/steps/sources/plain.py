@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from ...model.definition import GitSource
-from ...model.errors import RenderError
+from ...model.errors import RenderError, RepositoryError
 from ...model.normalise import SourceObject
 from ...model.yaml_documents import read_documents
 from ...repository.git import SUBMODULE, SYMBOLIC_LINK
@@ -41,7 +41,10 @@ class PlainSource:
             raise RenderError(
                 "values, valuesFrom, valuesFiles: plain YAML takes no values", hint="remove them, or use a chart"
             )
-        entries = checkout.entries(source.path, recursive=True)
+        try:
+            entries = checkout.entries(source.path, recursive=True)
+        except RepositoryError as error:
+            raise RenderError(f"git.path: {source.path}: {error.message}", hint=error.hint) from error
         for entry in entries:
             other = _OTHER_KINDS.get(str(PurePosixPath(entry.path).relative_to(source.path)))
             if other:

@@ -72,8 +72,8 @@ def test_nothing_in_a_file_is_templated(repository: Repository) -> None:
     ("files", "message"),
     [
         ({"web/README.md": ""}, "git.path: web holds no .yaml, .yml or .json file"),
-        ({"other/a.yaml": ""}, "web: commit * has no such folder"),
-        ({"web": "a: 1"}, "web: is a file, a folder is needed"),
+        ({"other/a.yaml": ""}, "git.path: web: commit * has no such folder"),
+        ({"web": "a: 1"}, "git.path: web: is a file, a folder is needed"),
         ({"web/Chart.yaml": "", "web/a.yaml": ""}, "git.path: web is a Helm chart, which this version can't render"),
         ({"web/kustomization.yaml": ""}, "git.path: web is a kustomization, which this version can't render"),
         ({"web/Kustomization": ""}, "git.path: web is a kustomization, which this version can't render"),

@@ -11,8 +11,8 @@ name: comparable
 short_description: A result without what is its own
 version_added: 0.1.0
 description:
-  - Leaves out what Ansible adds to the result of a shipped module, and puts names in place of run directories and of the
-    placeholders of secret values.
+  - Leaves out what Ansible adds to the result of a shipped module, and puts names in place of run directories and of
+    the placeholders of secret values.
 author:
   - The rendimiento.addons authors (@rendimiento)
 options:
