@@ -158,13 +158,14 @@ def path_of(resource: Resource, namespace: str = "", name: str = "", subresource
     """Path of an object; without ``name`` that of the collection, and without ``namespace`` of all namespaces.
 
     A namespace is left out for a kind that has none, as the server does with what a manifest says there.
+    :raises ClusterError: for an object without the namespace that its kind needs.
     """
     start = f"/apis/{resource.group}" if resource.group else "/api"
     parts = [start, resource.version]
     if resource.namespaced and namespace:
         parts += ["namespaces", quote(namespace, safe="")]
     elif resource.namespaced and name:
-        raise ValueError(f"{resource.kind} {name} has no namespace")
+        raise ClusterError("has no namespace, and its kind needs one", subject=f"{resource.kind} {name}")
     parts.append(resource.plural)
     if name:
         # RBAC names may hold colons and more (system:node-reader).

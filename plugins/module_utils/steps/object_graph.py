@@ -60,11 +60,18 @@ def edges_of(manifest: Manifest, others: Mapping[ObjectKey, Manifest]) -> list[E
 def check_order(manifests: Iterable[Manifest]) -> None:
     """Find out before anything is written whether all objects of an add-on can be put in order.
 
-    :raises GraphError: for a cycle, or a ``depends-on`` annotation that can't be read.
+    :raises GraphError: for a cycle, or a ``depends-on`` annotation that can't be read or names nothing of the add-on.
     """
     everything = {key_of(manifest): manifest for manifest in manifests}
     graph: Graph[ObjectKey, None] = Graph()
     for key, manifest in everything.items():
+        unknown = [blocker for blocker in _depends_on(manifest, key) if blocker not in everything or blocker == key]
+        if unknown:
+            raise GraphError(
+                f"annotation {DEPENDS_ON_ANNOTATION} names {unknown[0]}, which is no other object of this add-on",
+                subject=str(key),
+                hint="correct it; between add-ons use dependsOn of the definition",
+            )
         graph.add(Node(key, run=lambda: None, after=edges_of(manifest, everything)))
     graph.order()
 

@@ -13,6 +13,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discove
     path_of,
     read_discovery,
 )
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import ClusterError
 
 ALL_VERBS = ["create", "delete", "get", "list", "patch"]
 
@@ -141,5 +142,5 @@ def test_paths(resource: Resource, arguments: tuple[str, ...], path: str) -> Non
 
 
 def test_an_object_of_a_namespaced_kind_needs_its_namespace() -> None:
-    with pytest.raises(ValueError, match="Pod a has no namespace"):
+    with pytest.raises(ClusterError, match="Pod a: has no namespace"):
         path_of(PODS, "", "a")

@@ -8,7 +8,11 @@ import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import GraphError
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey, key_of
-from ansible_collections.rendimiento.addons.plugins.module_utils.steps.object_graph import edges_of, rank_of
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.object_graph import (
+    check_order,
+    edges_of,
+    rank_of,
+)
 
 RBAC = "rbac.authorization.k8s.io"
 
@@ -134,6 +138,13 @@ def test_the_annotation_adds_edges(text: str, expected: set[str]) -> None:
 def test_an_annotation_that_can_not_be_read_names_its_object(text: str) -> None:
     with pytest.raises(GraphError, match=r"Pod web/p: annotation rendimiento.ai/depends-on: .* is not <group>/<kind>"):
         blockers(pod({}, annotations={"rendimiento.ai/depends-on": text}))
+
+
+@pytest.mark.parametrize("name", ["nobody", "p"])
+def test_depends_on_names_another_object_of_the_add_on(name: str) -> None:
+    manifest = pod({}, annotations={"rendimiento.ai/depends-on": f"/Pod/web/{name}"})
+    with pytest.raises(GraphError, match=f"Pod web/p: .* names Pod web/{name}, which is no other object"):
+        check_order([manifest])
 
 
 def test_edges_say_why_and_none_leads_to_the_object_itself() -> None:
