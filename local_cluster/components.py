@@ -89,6 +89,8 @@ def controller_manager(folder: ClusterFolder, certificates: Certificates) -> Com
             f"--root-ca-file={certificates.authority}",
             "--leader-elect=false",
             "--secure-port=0",
+            # A claim that is made before its volume is looked at again after this long, by default 15 s.
+            "--pvclaimbinder-sync-period=1s",
             f"--kube-api-qps={REQUESTS_PER_SECOND}",
             f"--kube-api-burst={2 * REQUESTS_PER_SECOND}",
         ),

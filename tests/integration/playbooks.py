@@ -74,6 +74,7 @@ class PlaybookResult:
 class Playbooks:
     """:param scratch: folder for what a run leaves; its run directories are made there, too."""
 
+    directory = ROOT
     seconds_at_most = 180
 
     def __init__(self, scratch: Path) -> None:
@@ -98,7 +99,7 @@ class Playbooks:
         command += ["--check"] * check + ["--diff"] * diff + [f"-{'v' * verbosity}"] * bool(verbosity)
         result = subprocess.run(
             command,
-            cwd=ROOT,
+            cwd=self.directory,
             env=self.environment(environment or {}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -116,7 +117,7 @@ class Playbooks:
         """Start a playbook in a process group of its own, to be killed."""
         return subprocess.Popen(
             self.command(name, options),
-            cwd=ROOT,
+            cwd=self.directory,
             env=self.environment({}),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

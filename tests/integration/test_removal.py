@@ -16,12 +16,13 @@ GROUP = "removal.test"
 
 @dataclass(frozen=True)
 class Story:
-    """``leaver`` and ``returner`` are installed, lose their files, and get them back, the first one with changes."""
+    """``leaver`` and ``returner`` lose their files and get them back, one with changes; then most files go."""
 
     first: Observed
     preview: Observed
     left: Observed
     back: Observed
+    most_gone: Observed
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,8 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
     repository.addon("leaver", *software, createNamespace=True)
     repository.addon("returner", config_map("one"), deployment("two"), createNamespace=True)
     repository.addon("stayer", config_map("stays"), createNamespace=True)
+    for name in ("asleep-a", "asleep-b"):
+        repository.addon(name, suspend=True)
     repository.commit()
     first = scene.observe()
 
@@ -47,7 +50,12 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
         repository.write(file, text)
     repository.write("leaver/objects.yaml", [*software[:2], config_map("new")])
     repository.commit()
-    return Story(first, preview, left, scene.observe())
+    back = scene.observe()
+
+    for name in ("leaver", "returner", "asleep-a"):
+        repository.remove(repository.file_of(name))
+    repository.commit()
+    return Story(first, preview, left, back, scene.observe())
 
 
 def test_a_preview_tells_of_the_removal_and_leaves_the_record(story: Story) -> None:
@@ -94,3 +102,13 @@ def test_a_definition_that_returns_goes_on_where_it_stopped(story: Story) -> Non
 def test_the_tombstone_goes_when_the_definition_returns(story: Story) -> None:
     assert not [title for title in story.back.objects if "tombstone" in title and "leaver" in title]
     assert not [title for title in story.back.objects if "tombstone" in title and "returner" in title]
+
+
+def test_a_run_that_would_let_go_of_most_addons_is_refused(story: Story) -> None:
+    """A wrong branch or folder looks just like that."""
+    error = story.most_gone.result.failed().error
+    assert "3 of the 5 add-ons recorded from it have no definition file" in error
+    assert "(asleep-a, leaver, returner)" in error
+    assert "addon_only" in error
+    assert not story.most_gone.requests.writes
+    assert story.most_gone.records == story.back.records
