@@ -72,15 +72,21 @@ class PlaybookResult:
 
 
 class Playbooks:
-    """:param scratch: folder for what a run leaves; its run directories are made there, too."""
+    """:param scratch: folder for what a run leaves; its run directories and temporary files are made there, too."""
 
     directory = ROOT
     seconds_at_most = 180
 
     def __init__(self, scratch: Path) -> None:
         self.scratch = scratch
-        self.runtime = scratch / "runtime"
-        self.runtime.mkdir(mode=0o700, parents=True)
+        self._runtime = scratch / "runtime"
+        self._temporary = scratch / "temporary"
+        for folder in (self._runtime, self._temporary):
+            folder.mkdir(mode=0o700, parents=True)
+
+    def left_behind(self) -> list[str]:
+        """What the runs should have removed: run directories, and temporary files of the collection."""
+        return [str(path) for folder in (self._runtime, self._temporary) for path in folder.glob("rendimiento*/**/*")]
 
     def run(
         self,
@@ -139,6 +145,7 @@ class Playbooks:
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
             "LC_ALL": "C.UTF-8",
-            "XDG_RUNTIME_DIR": str(self.runtime),
+            "TMPDIR": str(self._temporary),
+            "XDG_RUNTIME_DIR": str(self._runtime),
             **more,
         }

@@ -78,6 +78,7 @@ def test_the_way_from_a_fresh_cluster_to_a_sync(fresh: Fresh) -> None:
     assert result.succeeded().changed == 1
     key = fresh.key()
     assert key not in result.output
+    assert not scene.playbooks.left_behind(), "the administrator's login stays on disk"
     assert scene.sync().succeeded().phases == {"first": "Synced"}
 
     # Again: nothing to do, and above all the same key.

@@ -6,7 +6,6 @@ import base64
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +24,7 @@ class Story:
     first: Observed
     changing: Observed
     changed: Observed
-    left_on_disk: list[Path]
+    left_behind: list[str]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
     repository.commit()
     changing = scene.observe(check=True, diff=True, verbosity=3)
     changed = scene.observe(diff=True, verbosity=3)
-    return Story(preview, first, changing, changed, list(scene.playbooks.runtime.iterdir()))
+    return Story(preview, first, changing, changed, scene.playbooks.left_behind())
 
 
 def traces(observed: Observed) -> Iterator[str]:
@@ -87,4 +86,4 @@ def test_a_wrong_secret_is_an_error_that_names_it(story: Story, name: str) -> No
 
 
 def test_nothing_is_left_on_disk(story: Story) -> None:
-    assert not story.left_on_disk
+    assert not story.left_behind

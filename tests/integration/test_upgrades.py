@@ -31,8 +31,8 @@ class Story:
 def story(new_scene: Callable[[str], Scene]) -> Story:
     scene = new_scene("upgrades")
 
-    def write(kind: Object, version: str = "v1", **spec: object) -> None:
-        one, two = (custom(GROUP, "Thing", name, size=1, **spec) for name in ("one", "two"))
+    def write(kind: Object, version: str = "v1", **spec: str) -> None:
+        one, two = (custom(GROUP, "Thing", name, None, size=1, **spec) for name in ("one", "two"))
         for each in (one, two):
             each["apiVersion"] = f"{GROUP}/{version}"
         scene.repository.addon("operator", kind, one, createNamespace=True)

@@ -12,12 +12,10 @@ import json
 import os
 import random
 import re
-import shutil
 import socket
 import tempfile
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,8 +151,8 @@ class Client:
     def _write_certificate(self, credential: Credential) -> Path:
         """Certificate and key in one file: Python's TLS reads them from nowhere else, at every new connection."""
         if self._files is None:
-            self._files = Path(tempfile.mkdtemp(prefix="rendimiento-"))
-            weakref.finalize(self, shutil.rmtree, self._files, ignore_errors=True)
+            # No folder of our own making: nobody would remove it from a worker that ends without clean-up.
+            raise ValueError("a client certificate needs a folder for its file")
         content = f"{credential.client_certificate}\n{credential.client_key}\n".encode()
         path = self._files / f"client-{hashlib.sha256(content).hexdigest()[:16]}.pem"
         if not path.exists():
@@ -179,6 +177,16 @@ class Client:
     def delete(self, path: str, body: Any = None, *, query: dict[str, Any] | None = None) -> Response:
         """``body`` is a ``DeleteOptions``. Give a propagation policy: without one a Job leaves its pods behind."""
         return self.request("DELETE", path, query=query, body=body)
+
+    def find(self, path: str) -> Manifest | None:
+        """The object at a path, ``None`` when there is none."""
+        try:
+            found: Manifest = self.get(path).body
+        except ApiError as error:
+            if error.not_found:
+                return None
+            raise
+        return found
 
     def apply(
         self,

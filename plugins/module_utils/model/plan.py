@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .difference import Difference
+from .difference import Difference, difference
 from .inventory import AppliedFacts, EntryState
-from .objects import ObjectKey
+from .masking import Placeholders
+from .objects import Manifest, ObjectKey
 
 Action = Literal["create", "update", "adopt", "replace", "prune", "keep", "unchanged", "blocked"]
 """``adopt``: label and field ownership only. ``blocked``: the server refuses it, or the engine does."""
@@ -65,6 +66,13 @@ class PlanItem:
     @property
     def header(self) -> str:
         return f"{self.key} ({self.action}, {self.verdict})"
+
+    def show(self, before: Manifest | None, after: Manifest | None, placeholders: Placeholders) -> bool:
+        """Put the difference between two states of the object into the item, masked; whether there is one."""
+        shown = difference(before, after, placeholders)
+        if shown.changed:
+            self.before, self.after, self.patch = shown.before, shown.after, shown.patch
+        return shown.changed
 
     def unified(self, limit_lines: int | None = None) -> str:
         """The masked unified diff, empty when nothing is shown to change."""

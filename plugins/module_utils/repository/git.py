@@ -74,6 +74,18 @@ class Checkout:
             raise
         return cls(Path(root), prefix, _commit(path, folder, revision))
 
+    @property
+    def shallow(self) -> bool:
+        """Whether the clone lacks older commits."""
+        return _text(_git(self.root, "rev-parse", "--is-shallow-repository")) == "true"
+
+    def has_commit(self, commit: str) -> bool:
+        try:
+            _git(self.root, *_RESOLVE, f"{commit}^{{commit}}")
+        except RepositoryError:
+            return False
+        return True
+
     def tree_id(self, path: str) -> str | None:
         """Id of the tree or blob at ``path``, ``None`` when the commit has nothing there."""
         return self.object_id(self.commit, path)

@@ -135,7 +135,7 @@ class _Application:
     def _create(self, item: PlanItem, path: str, body: Manifest) -> Manifest | None:
         """``None`` when a namespace that was only to exist does by now."""
         client = self.session.acting
-        existing = self._read(path)
+        existing = self.session.acting.find(path)
         if existing is not None:
             if (existing["metadata"].get("labels") or {}).get(OWNER_LABEL) != self.name and not item.generated:
                 raise _moved(item, "somebody made it")
@@ -156,7 +156,7 @@ class _Application:
                     raise
             else:
                 return applied
-            live = self._read(path)
+            live = self.session.acting.find(path)
             if live is None:
                 raise _moved(item, "it was deleted")
             if live["metadata"]["uid"] != item.uid:
@@ -169,15 +169,6 @@ class _Application:
                 raise _moved(item, "it was changed")
             version = live["metadata"]["resourceVersion"]
         raise _moved(item, "it changes all the time")
-
-    def _read(self, path: str) -> Manifest | None:
-        try:
-            live: Manifest = self.session.acting.get(path).body
-        except ApiError as error:
-            if error.not_found:
-                return None
-            raise
-        return live
 
     def _resource(self, item: PlanItem) -> Resource:
         resource = self.session.discovery.find(item.key.group, item.version, item.key.kind)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import base64
 import secrets
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from ..cluster.access import AccessOptions, resolve
 from ..cluster.client import ApiError, Client
@@ -29,6 +31,7 @@ from ..model.names import (
 )
 from ..model.objects import Manifest, key_of
 from ..model.record_crd import record_crd
+from ..model.run_directory import PREFIX
 
 _SERVED_WITHIN_SECONDS = 30.0
 
@@ -51,15 +54,16 @@ def bootstrap(access: AccessOptions, namespace: str, *, check: bool) -> list[Pre
 
     :raises ClusterError: when the cluster can't be used or the caller lacks a right.
     """
-    client = Client(resolve(access))
-    placeholders = Placeholders(secrets.token_bytes(32))
-    prepared = []
-    for path, manifest in _objects(namespace):
-        prepared.append(_apply(client, path, manifest, placeholders, check=check))
-        if manifest["kind"] == "CustomResourceDefinition" and not check:
-            _wait_until_served(client)
-    prepared.append(_key(client, namespace, placeholders, check=check))
-    return prepared
+    credential = resolve(access)
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
+        client = Client(credential, files=Path(folder))
+        placeholders = Placeholders(secrets.token_bytes(32))
+        prepared = []
+        for path, manifest in _objects(namespace):
+            prepared.append(_apply(client, path, manifest, placeholders, check=check))
+            if manifest["kind"] == "CustomResourceDefinition" and not check:
+                _wait_until_served(client)
+        return [*prepared, _key(client, namespace, placeholders, check=check)]
 
 
 def _objects(namespace: str) -> list[tuple[str, Manifest]]:
@@ -95,7 +99,7 @@ def _objects(namespace: str) -> list[tuple[str, Manifest]]:
 
 def _apply(client: Client, path: str, manifest: Manifest, placeholders: Placeholders, *, check: bool) -> Prepared:
     title = str(key_of(manifest))
-    live = _read(client, path)
+    live = client.find(path)
     try:
         response = client.apply(path, manifest, dry_run=True, force=True)
     except ApiError as error:
@@ -119,22 +123,12 @@ def _key(client: Client, namespace: str, placeholders: Placeholders, *, check: b
         "data": {KEY_FIELD: base64.b64encode(secrets.token_bytes(32)).decode()},
     }
     title = str(key_of(manifest))
-    existing = _read(client, f"{collection}/{KEY_SECRET}")
+    existing = client.find(f"{collection}/{KEY_SECRET}")
     if existing and (existing.get("data") or {}).get(KEY_FIELD):
         return Prepared(title, created=False, difference=difference(existing, existing, placeholders))
     if not check:
         client.post(collection, manifest)
     return Prepared(title, created=True, difference=difference(None, manifest, placeholders))
-
-
-def _read(client: Client, path: str) -> Manifest | None:
-    try:
-        live: Manifest = client.get(path).body
-    except ApiError as error:
-        if error.status == 404:
-            return None
-        raise
-    return live
 
 
 def _wait_until_served(client: Client) -> None:

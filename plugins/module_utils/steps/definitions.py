@@ -27,6 +27,7 @@ from ..model.record import Record, record_manifest
 from ..model.run_directory import InvalidDefinition, RunDirectory, RunInfo, RunOptions, SourcedDefinition
 from ..repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
 from .records import apply_record, bootstrap_error, list_records
+from .removals import removed_addons
 from .session import save_credential
 from .tombstones import read_tombstone
 
@@ -103,9 +104,8 @@ def _open_run(
     for name, error in cycles.items():
         files.refuse(name, f"{files.valid[name].file}: {error.message}")
     order = [name for name in order if name in files.valid]
-    removed, warnings = _removed(known, files, request.path)
-    if not options.only:
-        _refuse_mass_removal(checkout, known, removed, request.path)
+    defined = files.valid.keys() | files.protected
+    removed, warnings = removed_addons(checkout, request.path, known, defined, files.invalid, options.only)
     chosen = _chosen(options.only, [*order, *files.protected, *removed])
     info = RunInfo(
         run_id=secrets.token_hex(6),
@@ -219,46 +219,6 @@ def _uncommitted(checkout: Checkout, revision: str) -> list[str]:
 
 
 # Records
-
-
-def _removed(records: dict[str, Record], files: _Files, path: str) -> tuple[list[str], list[str]]:
-    """Add-ons whose file is gone from this folder; records of another folder are somebody else's."""
-    invalid_files = {item.file for item in files.invalid}
-    nameless = [item.file for item in files.invalid if not item.name]
-    removed: list[str] = []
-    warnings: list[str] = []
-    for name, record in sorted(records.items()):
-        if not record.from_git or name in files.valid or name in files.protected or record.source_file in invalid_files:
-            continue
-        if _is_from(record, path) and nameless:
-            warnings.append(
-                f"add-on {name} may be the one that {nameless[0]} is about, which can't be read: left alone"
-            )
-        elif _is_from(record, path):
-            removed.append(name)
-        else:
-            folder = str(PurePosixPath(record.source_file).parent)
-            warnings.append(f"add-on {name} comes from the folder {folder}, not from {path}: left alone")
-    return removed, warnings
-
-
-def _is_from(record: Record, path: str) -> bool:
-    return record.from_git and PurePosixPath(record.source_file).parent == PurePosixPath(path)
-
-
-def _refuse_mass_removal(checkout: Checkout, records: dict[str, Record], removed: list[str], path: str) -> None:
-    """A wrong repository, branch or revision looks as if most add-ons had left git.
-
-    :raises RepositoryError: when more than one, and more than half, of the folder's add-ons would be let go of.
-    """
-    recorded = sum(1 for record in records.values() if _is_from(record, path))
-    if len(removed) > 1 and len(removed) * 2 > recorded:
-        raise RepositoryError(
-            f"{len(removed)} of the {recorded} add-ons recorded from it have no definition file at commit"
-            f" {checkout.commit[:12]} ({', '.join(removed[:5])}{', …' if len(removed) > 5 else ''})",
-            subject=path,
-            hint="check addon_repo, addon_revision, addon_path; to let go of them on purpose, name them in addon_only",
-        )
 
 
 def _chosen(only: list[str], names: Iterable[str]) -> set[str]:

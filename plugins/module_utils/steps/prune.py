@@ -6,7 +6,6 @@ What is protected, kept by a policy or claimed by another add-on is no prune ite
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,8 +66,7 @@ class _Deletion:
         deleted: list[PlanItem] = []
         for rank in sorted({rank_of(item.key) for item in items}, reverse=True):
             batch = [item for item in items if rank_of(item.key) == rank]
-            with ThreadPoolExecutor(self.session.info.options.workers) as pool:
-                results = list(pool.map(self._delete, batch))
+            results = self.session.each(self._delete, batch)
             self.renewal.check()
             failures += [error for error, _sent in results if error]
             sent = [item for item, (_error, was_sent) in zip(batch, results, strict=True) if was_sent]
@@ -86,7 +84,7 @@ class _Deletion:
         if path is None or self.renewal.lost.is_set():
             return PlanError("its kind is not served any more", subject=str(item.key), hint="run again"), False
         try:
-            live = self._read(path)
+            live = self.session.acting.find(path)
             if live is None:
                 self._note(gone=[item.key])
                 return None, False
@@ -120,7 +118,7 @@ class _Deletion:
             held_by: dict[ObjectKey, str] = {}
             for key, item in list(waiting.items()):
                 path = self._path(key, item.version)
-                live = self._read(path) if path else None
+                live = self.session.acting.find(path) if path else None
                 if live is None or live["metadata"]["uid"] != item.uid:
                     del waiting[key]
                     self._note(gone=[key])
@@ -150,15 +148,6 @@ class _Deletion:
         discovery = self.session.discovery
         resource = discovery.find(key.group, version, key.kind) or discovery.preferred(key.group, key.kind)
         return path_of(resource, key.namespace, key.name) if resource else None
-
-    def _read(self, path: str) -> Manifest | None:
-        try:
-            live: Manifest = self.session.acting.get(path).body
-        except ApiError as error:
-            if error.not_found or error.kind_not_served:
-                return None
-            raise
-        return live
 
     def _note(self, pruned: list[ObjectResult] | None = None, gone: list[ObjectKey] | None = None) -> None:
         with self.session.mutex:

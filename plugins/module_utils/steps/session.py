@@ -7,9 +7,10 @@ kept apart here and nowhere else. Opened sessions live as long as the process, s
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from ..cluster.access import AccessOptions, Credential, resolve
 from ..cluster.client import Client
@@ -23,6 +24,9 @@ from ..model.record import Record
 from ..model.run_directory import RunDirectory, RunInfo
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 Progress = Callable[[str], None]
 
@@ -113,6 +117,11 @@ class Session:
                 snapshot = more
             self.directory.write_json("snapshot.json", snapshot.to_json())
         return snapshot
+
+    def each(self, function: Callable[[T], R], values: Iterable[T]) -> list[R]:
+        """What ``function`` makes of each value, in their order, worked on by as many threads as the run may use."""
+        with ThreadPoolExecutor(self.info.options.workers) as pool:
+            return list(pool.map(function, values))
 
     def fresh_snapshot(self, kinds: set[GroupKind]) -> Snapshot:
         """The same read now, and not shared."""

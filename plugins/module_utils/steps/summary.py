@@ -125,6 +125,9 @@ def _failed(outcome: Outcome, fail_on: list[str]) -> str:
     """Why this add-on fails the play, in a few words; empty when it does not."""
     if outcome.unrecorded:
         return f"{outcome.name} could not be recorded"
+    if outcome.skipped:
+        # What it depends on failed, and is named for it.
+        return ""
     if outcome.phase and outcome.phase in fail_on:
         return f"{outcome.name} is {outcome.phase}"
     if "unknown" in fail_on and outcome.unknown:

@@ -115,34 +115,6 @@ def test_a_dependency_on_a_broken_file_is_no_error_of_its_own(repository: Reposi
     assert list(found.valid) == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("files", "records", "removed", "left_alone"),
-    [
-        ({"a.yaml": text("a")}, [record("a"), record("b")], ["b"], []),
-        # Moved to another file of the folder, or broken: not removed.
-        ({"b.yaml": text("a")}, [record("a")], [], []),
-        ({"a.yaml": text("a", bad="1")}, [record("a")], [], []),
-        ({"a.yaml": "{"}, [record("a")], [], []),
-        # Made by hand, or from another folder: somebody else's.
-        ({"a.yaml": text("a")}, [record("b", from_git=False)], [], []),
-        ({"a.yaml": text("a")}, [record("b", "dev/b.yaml")], [], ["add-on b comes from the folder dev"]),
-        ({"a.yaml": text("a")}, [Record("b", "u", "1", 1, {"rendimiento.ai/gitops": "true"})], [],
-         ["add-on b comes from the folder ."]),
-        # A renamed file that can't be read may be about any of them: an invalid file never removes anything.
-        ({"renamed.yaml": "{"}, [record("a"), record("b")], [],
-         ["add-on a may be the one that addons/renamed.yaml is about", "add-on b may be the one"]),
-    ],
-)  # fmt: skip
-def test_who_is_removed(
-    repository: Repository, files: dict[str, str], records: list[Record], removed: list[str], left_alone: list[str]
-) -> None:
-    found = read(repository, dict(files))
-    names, warnings = definitions._removed({one.name: one for one in records}, found, "addons/")
-    assert names == removed
-    assert len(warnings) == len(left_alone)
-    assert all(warning.startswith(start) for warning, start in zip(warnings, left_alone, strict=True))
-
-
 def test_an_account_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Containers of OpenShift and AWX run with a number that no passwd file knows."""
     assert definitions._user() == getpass.getuser()

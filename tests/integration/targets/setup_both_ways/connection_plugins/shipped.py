@@ -30,5 +30,5 @@ options:
 """
 
 
-class Connection(LocalConnection):
+class Connection(LocalConnection):  # type: ignore[misc]
     transport = "shipped"
