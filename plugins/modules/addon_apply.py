@@ -85,6 +85,7 @@ counts:
   description:
     - How many objects were applied, by the action that the plan had for them, which is V(create), V(update), V(adopt)
       or V(replace). What does not occur is left out.
+    - In a template, write C(counts["update"]), since C(counts.update) is a method of the dictionary.
   returned: success
   type: dict
   sample:

@@ -75,6 +75,7 @@ counts:
     - How many objects there are for each action, which is one of V(create), V(update), V(adopt), V(replace),
       V(prune), V(keep), V(unchanged) and V(blocked), and how many of them are V(unknown). What does not occur is left
       out.
+    - In a template, write C(counts["update"]), since C(counts.update) is a method of the dictionary.
   returned: success
   type: dict
   sample:

@@ -70,7 +70,9 @@ class AddonAction(ActionBase):
             result = self.ENTRY_POINT.call(validated.validated_parameters, invocation).to_ansible()
         except AddonError as error:
             result = {"failed": True, "msg": str(error)}
-        return self._masked(result, validated)
+        twice = [f"Both option {one['option']} and its alias {one['alias']} are set." for one in validated._warnings]
+        warnings = [*twice, *result.get("warnings", [])]
+        return self._masked({**result, "warnings": warnings} if warnings else result, validated)
 
     def _refusal(self, validated: ValidationResult) -> str:
         """What is wrong with the arguments, in the words in which a module says it."""

@@ -33,6 +33,9 @@ except ImportError:  # pragma: no cover  (the module's edge reports it)
 T = TypeVar("T")
 
 _LOCATION_HINT = "check addon_kubeconfig / K8S_AUTH_KUBECONFIG"
+_CERTIFICATE_HINT = (
+    "check the paths of certificates and keys: ca_cert, client_cert, client_key, or those in the kubeconfig"
+)
 
 
 @dataclass(frozen=True)
@@ -275,7 +278,7 @@ def _check(credential: Credential) -> None:
             )
 
 
-def _read(subject: str, load: Callable[[], T]) -> T:
+def _read(subject: str, load: Callable[[], T], hint: str = _LOCATION_HINT) -> T:
     """What ``load`` returns; everything that it can raise becomes one harmless sentence."""
     try:
         return load()
@@ -295,11 +298,11 @@ def _read(subject: str, load: Callable[[], T]) -> T:
             reason = "an entry has not the form that it should have"
     except Exception as error:  # the loaders run OIDC and cloud logins, each with exceptions of its own
         reason = f"it can't be used as a kubeconfig ({type(error).__name__})"
-    raise CredentialError(reason, subject=subject, hint=_LOCATION_HINT)
+    raise CredentialError(reason, subject=subject, hint=hint)
 
 
 def _pem(path: str | None) -> str | None:
-    return _read(path, Path(path).expanduser().read_text) if path else None
+    return _read(path, Path(path).expanduser().read_text, _CERTIFICATE_HINT) if path else None
 
 
 @contextmanager
