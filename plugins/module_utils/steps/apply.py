@@ -25,6 +25,7 @@ from ..model.outcome import AppliedObject, Outcome
 from ..model.ownership import facts_of, fingerprint
 from ..model.plan import APPLIES, Plan, PlanItem
 from .custom_resources import definition_facts
+from .failures import failure_kept
 from .lock import held
 from .object_graph import edges_of, rank_of
 from .records import write_ahead
@@ -49,7 +50,7 @@ def apply(session: Session, name: str, stage: Stage, progress: Progress) -> list
     if plan.gate:
         raise PlanError(plan.gate_reason, addon=name)
     due = due_items(plan, session.directory.outcome(name), stage)
-    with held(session, name) as renewal:
+    with failure_kept(session, name), held(session, name) as renewal:
         application = _Application(session, plan, bundle, renewal, progress)
         if due:
             write_ahead(session, name)

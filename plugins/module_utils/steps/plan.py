@@ -7,11 +7,12 @@ Every object is dry-run by the API server. What can't be, because its namespace 
 from __future__ import annotations
 
 from ..model.bundle import Bundle
-from ..model.errors import AddonError, PlanError
+from ..model.errors import PlanError
 from ..model.keyed_hash import keyed_hash
 from ..model.plan import Plan
 from .claims import settle_claims, sources_by_addon
 from .dependencies import changed_dependency
+from .failures import failure_kept
 from .gates import judge
 from .plan_of_left import LeftPlanner
 from .plan_of_source import SourcePlanner
@@ -31,14 +32,8 @@ def plan(session: Session, name: str) -> Plan:
         known.replan_reason = _replan_reason(session, known)
         if not known.replan_reason:
             return known
-    try:
+    with failure_kept(session, name):
         made = _plan(session, bundle, fresh=known is not None)
-    except AddonError as error:
-        error.about(addon=name)
-        outcome = session.directory.outcome(name)
-        outcome.phase, outcome.error = "Error", str(error)
-        session.directory.save_outcome(outcome)
-        raise
     if known:
         made.replan_reason = known.replan_reason
         settle_claims(session, made, sources_by_addon(session))

@@ -18,6 +18,7 @@ from ..model.names import OWNER_LABEL
 from ..model.objects import Manifest, ObjectKey
 from ..model.outcome import ObjectResult, Outcome
 from ..model.plan import Plan, PlanItem
+from .failures import failure_kept
 from .lock import held
 from .object_graph import rank_of
 from .records import write_ahead
@@ -41,7 +42,7 @@ def prune(session: Session, name: str, progress: Progress) -> list[PlanItem]:
     items = prunable(plan, session.directory.outcome(name))
     if not items:
         return []
-    with held(session, name) as renewal:
+    with failure_kept(session, name), held(session, name) as renewal:
         write_ahead(session, name)
         return _Deletion(session, name, renewal, progress).run(items)
 

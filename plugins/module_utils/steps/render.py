@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ..model.bundle import Bundle
-from ..model.errors import AddonError, RenderError
+from ..model.errors import RenderError
 from ..model.keyed_hash import keyed_hash
 from ..model.normalise import Namespaced, flatten, is_definition, kinds_of_definition, normalise
 from ..model.objects import GroupKind, Manifest
 from ..repository.git import Checkout
 from .dependencies import bundles_of_dependencies
+from .failures import failure_kept
 from .object_graph import check_order
 from .session import Session
 from .sources.registry import source_for
@@ -23,14 +24,8 @@ def render(session: Session, name: str) -> Bundle:
     known = session.directory.bundle(name)
     if known:
         return known
-    try:
+    with failure_kept(session, name):
         bundle = _render(session, name)
-    except AddonError as error:
-        error.about(addon=name)
-        outcome = session.directory.outcome(name)
-        outcome.phase, outcome.error = "Error", str(error)
-        session.directory.save_outcome(outcome)
-        raise
     session.directory.save_bundle(bundle)
     return bundle
 
