@@ -65,7 +65,12 @@ class AddonAction(ActionBase):
         validated = validator.validate(arguments)
         if validated.error_messages:
             return self._masked({"failed": True, "msg": self._refusal(validated)}, validated)
-        invocation = Invocation(check=bool(self._task.check_mode), diff=bool(self._task.diff), progress=display.display)
+        invocation = Invocation(
+            check=bool(self._task.check_mode),
+            diff=bool(self._task.diff),
+            progress=display.display,
+            process=os.getppid(),
+        )
         try:
             result = self.ENTRY_POINT.call(validated.validated_parameters, invocation).to_ansible()
         except AddonError as error:

@@ -106,6 +106,7 @@ class Client:
         files: Path | None = None,
         on_unauthorized: Callable[[], Credential] | None = None,
         retry_window: float = RETRY_WINDOW,
+        answered: bool = False,
     ) -> None:
         self.impersonate = impersonate
         self.workers = workers
@@ -113,7 +114,7 @@ class Client:
         self._files = files
         self._on_unauthorized = on_unauthorized
         self._lock = threading.Lock()
-        self._answered = False
+        self._answered = answered
         self._connect(credential)
 
     @property

@@ -33,6 +33,7 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
                 workers=max(1, parameters["workers"]),
             ),
             check=invocation.check,
+            process=invocation.process,
         )
     )
     info = opened.info

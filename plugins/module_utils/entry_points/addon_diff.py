@@ -13,11 +13,10 @@ ARGUMENT_SPEC = STEP_SPEC
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     session, name = open_session(parameters["run"]), parameters["name"]
     made = plan(session, name)
-    resting = session.directory.definition(name).definition.suspend or session.record(name).paused
     pending = [*made.changes, *made.unsettled]
     held = session.directory.outcome(name).locked and made.gate in ("adoption", "manual-sync", "hooks")
     return Result(
-        changed=invocation.check and made.pending and not resting,
+        changed=invocation.check and made.pending and not session.rests(name),
         values={
             "path": str(session.directory.path / "plan" / f"{name}.json"),
             "counts": made.counts(),

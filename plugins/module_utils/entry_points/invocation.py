@@ -19,11 +19,16 @@ _DIFF_LINES = 400
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """How a step is called. ``progress`` shows one line while it runs; a shipped module has nowhere to show it."""
+    """How a step is called.
+
+    ``progress`` shows one line while it runs; a shipped module has nowhere to show it. ``process`` is the process that
+    runs all steps of a run, 0 when each step has one of its own.
+    """
 
     check: bool
     diff: bool
     progress: Callable[[str], None]
+    process: int = 0
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from .names import KEEP_ANNOTATION, PROTECTED_KINDS
-from .objects import GroupKind, ObjectKey
+from .objects import GroupKind, Manifest, ObjectKey
 
 # Annotation, and the values of it that mean "do not delete", in lower case since Helm and Flux do not look at the case:
 # Helm, Argo CD, Flux, cli-utils and kapp as documented.
@@ -39,4 +39,18 @@ def keep_reason(
     for reference in owner_references:
         if reference.get("controller"):
             return f"belongs to {reference.get('kind')} {reference.get('name')}, which controls it"
+    return ""
+
+
+def may_take_volumes(key: ObjectKey) -> bool:
+    """Whether deleting an object of this kind can take PersistentVolumeClaims with it."""
+    return key.group_kind == ("apps", "StatefulSet")
+
+
+def volume_reason(live: Manifest) -> str:
+    """Why a live StatefulSet is never pruned: Kubernetes deletes its claims with it when it says so itself."""
+    spec = live.get("spec")
+    policy = spec.get("persistentVolumeClaimRetentionPolicy") if isinstance(spec, dict) else None
+    if isinstance(policy, dict) and policy.get("whenDeleted") == "Delete":
+        return "its PersistentVolumeClaims would go with it (persistentVolumeClaimRetentionPolicy.whenDeleted)"
     return ""

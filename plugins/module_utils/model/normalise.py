@@ -200,6 +200,9 @@ def _cleaned(item: SourceObject) -> Manifest:
         _check_secret(manifest, item.source)
         _merge_string_data(manifest)
     _default_protocols(manifest)
+    if (group, kind) == ("rbac.authorization.k8s.io", "ClusterRole") and manifest.get("aggregationRule"):
+        # The aggregation controller writes them; sent by us they would be fought over for ever.
+        manifest.pop("rules", None)
     return manifest
 
 

@@ -33,8 +33,9 @@ class Outcome:
     """One add-on's share of a run.
 
     ``phase`` is empty until something decided it. ``skipped`` says why nothing was done. ``pending`` tells that changes
-    wait at the end of the run (all of them in check mode). ``unrecorded`` holds what could not be written to the record
-    or released: it fails the summary, since ``end`` and ``release`` never fail themselves.
+    wait at the end of the run (all of them in check mode). ``unready`` says what was not ready in time, although the
+    add-on went on. ``unrecorded`` holds what could not be written to the record or released: it fails the summary,
+    since ``end`` and ``release`` never fail themselves.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Outcome:
     locked: bool = False
     inventory_ahead: bool = False
     healthy: bool | None = None
+    unready: str = ""
     planned: dict[str, int] = field(default_factory=dict)
     applied: list[AppliedObject] = field(default_factory=list)
     pruned: list[ObjectResult] = field(default_factory=list)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import shutil
 import tempfile
 import time
@@ -57,7 +58,8 @@ class RunInfo:
 
     ``order`` holds the add-ons to plan, dependencies first; ``others`` the valid definitions that ``only`` left out;
     ``repository`` is the folder in the git checkout that all paths are relative to. ``record_kind_served`` is false in
-    a preview of a cluster without bootstrap.
+    a preview of a cluster without bootstrap. ``pid`` is the process whose end is the end of the run, 0 when a shipped
+    module can't tell.
     """
 
     run_id: str
@@ -245,15 +247,24 @@ def _parent() -> Path:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove our own folders of runs that were killed: older than a day, and their process gone."""
+    """Remove our own folders of runs that were killed: they hold a login, and Secrets in plain text."""
     for path in parent.glob(f"{PREFIX}*"):
         # Whatever a folder of that name holds, it does not stop a run.
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
-            if path.stat().st_uid != os.getuid() or time.time() - path.stat().st_mtime < ABANDONED_AFTER_SECONDS:
-                continue
-            run = path / "run.json"
-            if not run.is_file() or not process_lives(int(json.loads(run.read_bytes())["pid"])):
+        with contextlib.suppress(OSError):
+            if path.stat().st_uid == os.getuid() and _abandoned(path):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _abandoned(path: Path) -> bool:
+    """At once when the run's process on this host is gone; after a day when nothing tells which process it was."""
+    try:
+        run = json.loads((path / "run.json").read_bytes())
+        host, pid = run["host"], int(run["pid"])
+    except (OSError, ValueError, TypeError, KeyError):
+        host, pid = "", 0
+    if pid > 0 and host == platform.node():
+        return not process_lives(pid)
+    return time.time() - path.stat().st_mtime > ABANDONED_AFTER_SECONDS
 
 
 def process_lives(pid: int) -> bool:
@@ -261,6 +272,6 @@ def process_lives(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except (PermissionError, OverflowError):
         return True
     return True

@@ -225,7 +225,8 @@ class _Reader:
 
     def _alias(self, event: Any) -> Any:
         if event.anchor not in self._anchors:
-            raise self._error(event, f"no anchor &{event.anchor} ends before the alias *{event.anchor}")
+            # Not its name: it may be a value that somebody forgot to quote.
+            raise self._error(event, "this alias has no anchor before it", hint="quote the value if it is none")
         return self._copy(self._anchors[event.anchor], event)
 
     def _copy(self, value: Any, event: Any) -> Any:
@@ -276,7 +277,8 @@ class _Reader:
             raise self._unknown_tag(event)
 
     def _unknown_tag(self, event: Any) -> DocumentError:
-        return self._error(event, f"the tag {_short(event.tag)} has no meaning here", hint="quote the value or drop it")
+        # Not the tag itself: it may be a value that somebody forgot to quote.
+        return self._error(event, "this tag has no meaning here", hint="quote the value, or drop the tag")
 
     def _error(self, event: Any, message: str, hint: str = "") -> DocumentError:
         return DocumentError(message, subject=f"{self._source}:{event.start_mark.line + 1}", hint=hint)

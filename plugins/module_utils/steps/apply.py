@@ -218,6 +218,7 @@ class _Application:
         timeout = self.session.directory.definition(self.name).definition.wait
         outcome = self.session.directory.outcome(self.name)
         healthy_before = self.session.record(self.name).condition("Healthy") == "True"
+        waited_before = self.session.record(self.name).condition("Healthy") == "False"
         applied = {item.key for item in outcome.applied}
         if healthy_before and not applied:
             return
@@ -231,10 +232,12 @@ class _Application:
         try:
             self._settle(keys, float(timeout))
             outcome.healthy = True
-        except ReadinessError:
-            # `wait: 0` means not to wait: health is looked at once, for the record.
-            if timeout:
+        except ReadinessError as error:
+            # `wait: 0` means not to wait: health is looked at once, for the record. And when the wait of an earlier run
+            # ran out, this one goes on to prune: what left the source may be what holds the others up.
+            if timeout and not waited_before:
                 raise
+            outcome.unready = str(error) if timeout else ""
         self.session.directory.save_outcome(outcome)
 
     def _settle(self, keys: list[tuple[ObjectKey, str]], timeout: float) -> None:

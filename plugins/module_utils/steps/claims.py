@@ -34,7 +34,9 @@ def settle_claims(session: Session, plan: Plan, sources: Sources) -> None:
 
 def _judge_label(session: Session, item: PlanItem, owner: str, sources: Sources) -> None:
     """A live object with another add-on's label that no other add-on of the run renders."""
-    if owner in sources or owner in session.info.removed:
+    if owner in sources and session.rests(owner):
+        _block(item, f"belongs to add-on {owner}, which is suspended or paused")
+    elif owner in sources or owner in session.info.removed:
         item.reason = f"handed over by add-on {owner}"
     elif item.key in session.record(owner).inventory:
         _block(item, f"belongs to add-on {owner}, {_why_absent(session, owner)}")

@@ -75,7 +75,7 @@ def begin(session: Session, name: str, progress: Progress) -> Beginning:
             return Beginning(uninstall=True, reason=_NO_UNINSTALL)
         return Beginning(removed=True, reason="its definition left git")
     _resume(session, record)
-    if directory.definition(name).definition.suspend or record.paused:
+    if session.rests(name):
         return Beginning(suspended=True, reason=suspension(session, record))
     return Beginning()
 
@@ -94,6 +94,8 @@ def _resume(session: Session, record: Record) -> None:
 def end(session: Session, name: str, phase: Phase, message: str) -> Outcome:
     """Write how the add-on ended into its record. Never raises an ``AddonError``: see ``Outcome.unrecorded``."""
     outcome = session.directory.outcome(name)
+    if phase == "Synced" and outcome.unready:
+        phase, message = "Error", outcome.unready
     outcome.phase, outcome.message = phase, message
     outcome.error = message if phase == "Error" else ""
     if phase == "Synced":
@@ -118,7 +120,9 @@ def drop(session: Session, name: str) -> Outcome:
     """
     record = session.record(name)
     with held(session, name):
-        bury(session.caller, session.info.options.state_namespace, record)
+        # A record that never got what its tombstone keeps has nothing to write over it.
+        if not record.fresh:
+            bury(session.caller, session.info.options.state_namespace, record)
         preconditions = {"uid": record.uid, "resourceVersion": record.resource_version}
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions}
         try:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import base64
 import getpass
 import os
+import platform
 import secrets
-import socket
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -42,6 +42,7 @@ class DefinitionsRequest:
     access: AccessOptions
     options: RunOptions
     check: bool
+    process: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +110,9 @@ def _open_run(
     chosen = _chosen(options.only, [*order, *files.protected, *removed])
     info = RunInfo(
         run_id=secrets.token_hex(6),
-        host=socket.gethostname(),
+        host=platform.node(),
         user=_user(),
-        pid=os.getppid(),
+        pid=request.process,
         started=time.time(),
         repository=str(checkout.root / checkout.prefix),
         commit=checkout.commit,

@@ -15,6 +15,7 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
     unsettled = made.unsettled
     foreign = [item for item in made.items if item.foreign and item.managed and item.action != "unchanged"]
     changing = [item for item in foreign if item.action != "adopt"]
+    forgotten = [item for item in made.items if record.fresh and item.owner == made.name and item.action == "update"]
     if unsettled:
         first = unsettled[0]
         more = f" (and {len(unsettled) - 1} more)" if len(unsettled) > 1 else ""
@@ -29,6 +30,12 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
         made.gate = "adoption"
         made.gate_reason = (
             f"already in the cluster and not this add-on's: {_listed(foreign)}. Set adopt: true to take them over"
+        )
+    elif forgotten and not definition.allow_adopt_changes:
+        made.gate = "adoption"
+        made.gate_reason = (
+            f"labelled as this add-on's, but in no record, and a sync would change it: {_listed(forgotten)}. "
+            "Correct the source until nothing changes, or set allowAdoptChanges: true"
         )
     elif foreign and not definition.allow_adopt_changes and (changing or _adopts_at_first(made, record.applied_before)):
         others = changing or made.with_action("create")

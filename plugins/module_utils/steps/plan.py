@@ -26,7 +26,8 @@ def plan(session: Session, name: str) -> Plan:
     """
     bundle = session.directory.bundle(name)
     if bundle is None:
-        raise PlanError(session.directory.outcome(name).error or "was not rendered", addon=name)
+        known_error = session.directory.outcome(name).error
+        raise PlanError(known_error.removeprefix(f"add-on {name}: ") or "was not rendered", addon=name)
     known = session.directory.plan(name)
     if known:
         known.replan_reason = _replan_reason(session, known)

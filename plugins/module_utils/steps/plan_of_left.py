@@ -11,10 +11,10 @@ from ..model.bundle import Bundle
 from ..model.definition import Definition
 from ..model.errors import ClusterError
 from ..model.inventory import InventoryEntry
-from ..model.keep_policies import keep_reason
+from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
 from ..model.names import OWNER_LABEL
 from ..model.objects import ObjectKey
-from ..model.ownership import fingerprint
+from ..model.ownership import fingerprint, own_entry
 from ..model.plan import PlanItem
 from .session import Session
 
@@ -71,14 +71,30 @@ class LeftPlanner:
             return None
         made.owner = self.bundle.name
         made.resource_version = metadata.resource_version
-        if reason := keep_reason(entry.key, metadata.annotations, metadata.owner_references):
+        try:
+            reason = self._keep_reason(entry, metadata)
+        except ClusterError as error:
+            made.verdict, made.reason = "unknown", error.message
+            return made
+        if reason:
             made.reason, made.kept_as = reason, "retained"
         elif entry.uid and entry.uid != metadata.uid:
             made.reason = "was deleted and made again by somebody else"
+        elif not entry.uid and own_entry({"managedFields": metadata.managed_fields}) is None:
+            # A run that was killed left no uid behind; then our own apply has to show in the object.
+            made.reason = "was never applied by this add-on"
         elif not self.definition.prune:
             made.reason = "left the source; prune is off"
         made.uid = metadata.uid
         return made
+
+    def _keep_reason(self, entry: InventoryEntry, metadata: ObjectMetadata) -> str:
+        reason = keep_reason(entry.key, metadata.annotations, metadata.owner_references)
+        resource = self._resource(entry.key, entry.version)
+        if reason or resource is None or not may_take_volumes(entry.key):
+            return reason
+        live = self.session.acting.find(path_of(resource, entry.key.namespace, entry.key.name))
+        return volume_reason(live) if live else ""
 
     def _metadata(self, entry: InventoryEntry, snapshot: Snapshot) -> ObjectMetadata | None:
         key = entry.key
@@ -103,7 +119,7 @@ class LeftPlanner:
         leaving = [item for item in items if not item.reason]
         reason = ""
         limit = self.definition.max_delete
-        if leaving and not self.bundle.objects:
+        if leaving and all(item.generated for item in self.bundle.objects):
             reason = "the source renders nothing, and an empty render never prunes"
         elif limit is not None and len(leaving) > limit:
             reason = f"{len(leaving)} objects would be pruned, maxDelete is {limit}"

@@ -13,7 +13,8 @@ from ..cluster.client import ApiError
 from ..cluster.discovery import path_of
 from ..cluster.lease import Renewal
 from ..model.errors import AddonError, PlanError
-from ..model.keep_policies import keep_reason
+from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
+from ..model.masking import mask_text, secret_values
 from ..model.names import OWNER_LABEL
 from ..model.objects import Manifest, ObjectKey
 from ..model.outcome import ObjectResult, Outcome
@@ -84,6 +85,7 @@ class _Deletion:
         path = self._path(item.key, item.version)
         if path is None or self.renewal.lost.is_set():
             return PlanError("its kind is not served any more", subject=str(item.key), hint="run again"), False
+        live: Manifest | None = None
         try:
             live = self.session.acting.find(path)
             if live is None:
@@ -107,6 +109,7 @@ class _Deletion:
             if error.not_found:
                 self._note(gone=[item.key])
                 return None, False
+            error.message = mask_text(error.message, secret_values(live or {}))
             return error.about(subject=str(item.key)), False
         self._note(pruned=[ObjectResult(item.key)])
         return None, True
@@ -165,4 +168,5 @@ def _doubt(item: PlanItem, live: Manifest, name: str) -> str:
         return "was deleted and made again since the plan was made"
     if (metadata.get("labels") or {}).get(OWNER_LABEL) != name:
         return "is no longer labelled as this add-on's"
-    return keep_reason(item.key, metadata.get("annotations") or {}, metadata.get("ownerReferences") or [])
+    reason = keep_reason(item.key, metadata.get("annotations") or {}, metadata.get("ownerReferences") or [])
+    return reason or (volume_reason(live) if may_take_volumes(item.key) else "")

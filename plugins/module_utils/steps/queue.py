@@ -77,9 +77,8 @@ def _planned(session: Session, outcome: Outcome, plan: Plan) -> bool:
     Its phase stays empty until CONVERGE decides it: how the last run ended is no outcome of this one.
     """
     name, record = outcome.name, session.record(outcome.name)
-    definition = session.directory.definition(name).definition
     outcome.note_plan(plan)
-    if definition.suspend or record.paused:
+    if session.rests(name):
         outcome.phase, outcome.message, outcome.pending = "Suspended", suspension(session, record), False
         return _to_record(session, name, "Suspended", outcome.message)
     if plan.gate == "refused":

@@ -16,6 +16,8 @@ COLLECTION = f"/apis/{RECORD_GROUP}/{RECORD_VERSION}/{RECORD_PLURAL}"
 BOOTSTRAP_HINT = "run ansible-playbook rendimiento.addons.bootstrap once with an administrator's kubeconfig"
 LARGEST_STATUS_BYTES = 900_000
 """A record must stay well below the 1.5 MiB that etcd takes, of which a dry run tells nothing (observed)."""
+FACTS_BYTES = 220
+"""What an inventory entry grows by once its object is applied: uid, versions and two hashes."""
 
 
 def list_records(client: Client) -> dict[str, Record] | None:
@@ -63,13 +65,7 @@ def write_status(session: Session, name: str, changes: dict[str, Any]) -> Record
     same changes go onto the new version.
     :raises ClusterError: when it is gone, or would become too large.
     """
-    size = len(json.dumps(changes))
-    if size > LARGEST_STATUS_BYTES:
-        raise ClusterError(
-            f"its status would be {size // 1000} kB, more than a record can hold",
-            addon=name,
-            hint="split the add-on into smaller ones",
-        )
+    _check_size(name, len(json.dumps(changes)))
     for attempt in range(5):
         record = session.record(name)
         body = {
@@ -93,6 +89,15 @@ def write_status(session: Session, name: str, changes: dict[str, Any]) -> Record
     raise AssertionError("unreachable")
 
 
+def _check_size(name: str, size: int) -> None:
+    if size > LARGEST_STATUS_BYTES:
+        raise ClusterError(
+            f"its status would be {size // 1000} kB, more than a record can hold",
+            addon=name,
+            hint="split the add-on into smaller ones",
+        )
+
+
 def _replacing(old: Any, new: Any) -> Any:
     """The merge patch that makes ``old`` equal ``new``: what left a mapping has to be named as null."""
     if not (isinstance(old, dict) and isinstance(new, dict)):
@@ -110,7 +115,10 @@ def write_ahead(session: Session, name: str) -> None:
         return
     record = session.record(name)
     managed = [(item.key, item.version) for item in plan.items if item.managed]
-    ahead = record.inventory.ahead(managed).to_status()
+    inventory = record.inventory.ahead(managed)
+    ahead = inventory.to_status()
+    unknown = sum(1 for entry in inventory.entries.values() if entry.facts is None)
+    _check_size(name, len(json.dumps(ahead)) + unknown * FACTS_BYTES)
     if ahead != record.status.get("objects"):
         write_status(session, name, {"objects": ahead})
     outcome.inventory_ahead = True

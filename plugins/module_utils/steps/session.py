@@ -101,6 +101,10 @@ class Session:
     def record(self, name: str) -> Record:
         return self.records.get(name) or Record(name)
 
+    def rests(self, name: str) -> bool:
+        """Whether an add-on is suspended in git or paused in the cluster."""
+        return self.directory.definition(name).definition.suspend or self.record(name).paused
+
     def snapshot(self, kinds: set[GroupKind]) -> Snapshot:
         """The run's shared metadata of all labelled objects, with these kinds in it; read once per kind and run."""
         stored = self.directory.read_json("snapshot.json")
@@ -135,6 +139,8 @@ class Session:
             workers=self.info.options.workers,
             files=self.directory.folder("credential"),
             on_unauthorized=self._renewed,
+            # It did when the run began: a server that is away now restarts, and is waited for.
+            answered=True,
         )
 
     def _renewed(self) -> Credential:

@@ -91,8 +91,8 @@ def _why(outcome: Outcome, check: bool) -> str:
         more = f" and {len(outcome.kept) - 2} more" if len(outcome.kept) > 2 else ""
         reasons.append(f"kept: {shown}{more}")
     text = "; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason)
-    # One line, whatever people wrote into an annotation.
-    return " ".join(text.split())
+    # One line and no escape sequences, whatever people wrote into an annotation.
+    return "".join(character if character.isprintable() else "�" for character in " ".join(text.split()))
 
 
 def _table(addons: dict[str, dict[str, Any]]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import stat
 import subprocess
 import sys
@@ -168,14 +169,19 @@ def test_invalid_definitions_protect_their_add_ons() -> None:
         (None, True, False),
         (None, False, True),
         ("dead", True, False),
-        ("dead", False, True),
+        ("dead", False, False),
+        ("dead elsewhere", False, True),
+        ("dead elsewhere", True, False),
+        ("shipped", False, True),
+        ("shipped", True, False),
         ("alive", True, True),
-        ("{}", True, True),
-        ("[]", True, True),
-        ("{", True, True),
-        ('{"pid": null}', True, True),
-        ('{"pid": "x"}', True, True),
-        ('{"pid": 123456789012345678901234567890}', True, True),
+        ("{}", True, False),
+        ("{}", False, True),
+        ("[]", True, False),
+        ("{", True, False),
+        ('{"host": "h", "pid": null}', True, False),
+        ('{"host": "h", "pid": "x"}', True, False),
+        ("absurd", True, True),
     ],
 )
 def test_abandoned_runs_are_swept_and_strange_ones_stop_nobody(
@@ -183,9 +189,16 @@ def test_abandoned_runs_are_swept_and_strange_ones_stop_nobody(
 ) -> None:
     folder = parent / "rendimiento-addons-old"
     folder.mkdir()
-    pids = {"dead": dead_pid(), "alive": os.getpid()}
+    here = platform.node()
+    runs = {
+        "dead": {"host": here, "pid": dead_pid()},
+        "alive": {"host": here, "pid": os.getpid()},
+        "dead elsewhere": {"host": f"not-{here}", "pid": dead_pid()},
+        "shipped": {"host": here, "pid": 0},
+        "absurd": {"host": here, "pid": 10**30},
+    }
     if content:
-        text = json.dumps({"pid": pids[content]}) if content in pids else content
+        text = json.dumps(runs[content]) if content in runs else content
         (folder / "run.json").write_text(text)
     if old:
         two_days_ago = time.time() - 2 * 24 * 3600

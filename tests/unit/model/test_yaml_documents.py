@@ -124,14 +124,13 @@ def test_structures(text: str, value: Any) -> None:
         ("<<: 5", "x:1: << takes a mapping or a list of mappings"),
         ("a: .inf", "x:1: .inf is no number in JSON. Quote it if text is meant."),
         ("a: .NaN", "x:1: .NaN is no number in JSON. Quote it if text is meant."),
-        ("a:\n- !vault b", "x:2: the tag !vault has no meaning here. Quote the value or drop it."),
-        ("a: !!python/name:os.system x", "x:1: the tag !!python/name:os.system has no meaning here. "
-         "Quote the value or drop it."),
-        ("a: !!set {x}", "x:1: the tag !!set has no meaning here. Quote the value or drop it."),
+        ("a:\n- !vault b", "x:2: this tag has no meaning here. Quote the value, or drop the tag."),
+        ("a: !!python/name:os.system x", "x:1: this tag has no meaning here. Quote the value, or drop the tag."),
+        ("a: !!set {x}", "x:1: this tag has no meaning here. Quote the value, or drop the tag."),
         ("a: !!int x", "x:1: the value does not fit its tag !!int"),
         ("a: !!binary '!!!'", "x:1: !!binary is not the base64 form of a text"),
-        ("a: *b", "x:1: no anchor &b ends before the alias *b"),
-        ("a: &a [*a]", "x:1: no anchor &a ends before the alias *a"),
+        ("a: *b", "x:1: this alias has no anchor before it. Quote the value if it is none."),
+        ("a: &a [*a]", "x:1: this alias has no anchor before it. Quote the value if it is none."),
         ("a:\n\tb: 2", "x:2: not valid YAML: found character that cannot start any token while scanning for the next "
          "token, which starts in line 2. Indent with blanks, not with a tab."),
         ("a: @x", "x:1: not valid YAML: found character that cannot start any token while scanning for the next token, "
@@ -198,7 +197,7 @@ def test_documents_of_a_stream(text: str, expected: list[tuple[int, int, Any]]) 
 
 
 def test_anchors_end_with_their_document() -> None:
-    with pytest.raises(DocumentError, match="x:3: no anchor"):
+    with pytest.raises(DocumentError, match="x:3: this alias has no anchor"):
         read_documents("a: &x 1\n---\nb: *x", "x")
 
 

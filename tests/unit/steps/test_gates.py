@@ -23,7 +23,13 @@ FOREIGN_NAMESPACE = item("web", "unchanged", kind="Namespace", generated=True, o
 
 CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, str]] = [
     ([], {}, None, "", ""),
-    ([NEW, MINE], {}, None, "", ""),
+    ([NEW, MINE], {}, synced(), "", ""),
+    # The label alone is no proof that the add-on made it: its record was lost, and nothing says what was applied.
+    ([MINE], {}, None, "adoption",
+     "labelled as this add-on's, but in no record, and a sync would change it: ConfigMap web/mine. "
+     "Correct the source until nothing changes, or set allowAdoptChanges: true"),
+    ([MINE], FORCE, None, "", ""),
+    ([item("same", owner="app")], {}, None, "", ""),
     ([item("same", owner="app")], MANUAL, synced(), "", ""),
     ([BLOCKED], {}, None, "refused", "ConfigMap web/bad: the API server refuses it"),
     ([BLOCKED, UNKNOWN, THEIRS_OTHER], MANUAL, None, "refused",
@@ -36,7 +42,7 @@ CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, st
     ([THEIRS_OTHER], {}, synced(), "adoption",
      "already in the cluster and not this add-on's: ConfigMap web/other. Set adopt: true to take them over"),
     ([THEIRS_EQUAL], ADOPT, None, "", ""),
-    ([THEIRS_EQUAL, MINE], ADOPT, None, "", ""),
+    ([THEIRS_EQUAL, MINE], ADOPT, synced(), "", ""),
     ([THEIRS_OTHER], ADOPT, synced(), "adoption",
      "taking over what runs would change ConfigMap web/other. Correct the source until nothing changes, "
      "or set allowAdoptChanges: true"),
