@@ -144,11 +144,12 @@ def test_an_add_on_that_is_paused_gives_nothing_away(new_scene: Callable[[str], 
     scene = new_scene("paused-owner")
     repository = scene.repository
     repository.addon("sleeper", config_map("mine"), config_map("stays"), createNamespace=True)
-    repository.addon("grabber", config_map("own"), namespace="sleeper")
+    repository.addon("grabber", config_map("own"), namespace="sleeper", dependsOn=["sleeper"])
     repository.commit()
     scene.sync().succeeded()
     repository.addon("sleeper", config_map("stays"), createNamespace=True, suspend=True)
-    repository.addon("grabber", config_map("own"), config_map("mine", data={"key": "other"}), namespace="sleeper")
+    other = config_map("mine", data={"key": "other"})
+    repository.addon("grabber", config_map("own"), other, namespace="sleeper", dependsOn=["sleeper"])
     repository.commit()
 
     run = scene.observe()

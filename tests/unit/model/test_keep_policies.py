@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.keep_policies import keep_reason
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.keep_policies import (
+    keep_reason,
+    may_take_volumes,
+    volume_reason,
+)
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
 
 CONFIG = ObjectKey("", "ConfigMap", "web", "a")
@@ -74,3 +78,19 @@ def test_owners(references: list[dict[str, Any]], reason: str) -> None:
 def test_the_list_of_kinds_can_be_another() -> None:
     assert keep_reason(CONFIG, {}, [], protected=[("", "ConfigMap")])
     assert not keep_reason(ObjectKey("", "Namespace", "", "a"), {}, [], protected=[])
+
+
+@pytest.mark.parametrize(
+    ("policy", "stays"),
+    [
+        ({"whenDeleted": "Delete", "whenScaled": "Retain"}, True),
+        ({"whenDeleted": "Retain", "whenScaled": "Delete"}, False),
+        (None, False),
+        ("odd", False),
+    ],
+)
+def test_a_stateful_set_that_takes_its_claims_along_stays(policy: Any, stays: bool) -> None:
+    live = {"spec": {"persistentVolumeClaimRetentionPolicy": policy}}
+    assert bool(volume_reason(live)) is stays
+    assert may_take_volumes(ObjectKey("apps", "StatefulSet", "web", "a"))
+    assert not may_take_volumes(ObjectKey("apps", "Deployment", "web", "a"))

@@ -431,3 +431,18 @@ def test_what_is_a_definition(api_version: str, kind: str, expected: bool) -> No
 def test_kinds_in_words() -> None:
     assert describe_kind("apps", "v1", "Deployment") == "Deployment of apps/v1"
     assert describe_kind("", "v1", "Pod") == "Pod of v1"
+
+
+@pytest.mark.parametrize(
+    ("rule", "sent"),
+    [({"clusterRoleSelectors": []}, False), ({}, True), (None, True)],
+)
+def test_rules_of_an_aggregated_role_are_its_controllers(rule: Any, sent: bool) -> None:
+    manifest = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "a"},
+        "rules": [],
+        **({} if rule is None else {"aggregationRule": rule}),
+    }
+    assert ("rules" in one(manifest)) is sent
