@@ -67,7 +67,7 @@ def test_a_preview_counts_what_is_planned(run: MadeRun) -> None:
         (Outcome("app", skipped="s", unrecorded="u"), "OutOfSync", "skipped: s; u"),
         (Outcome("app", phase="Suspended", message="paused by annotation: two\nlines"), "Suspended",
          "paused by annotation: two lines"),
-        (Outcome("app", phase="Suspended", message="paused: \x1b[2Jred\x07"), "Suspended", "paused: \ufffd[2Jred\ufffd"),
+        (Outcome("app", phase="Suspended", message="by \x1b[2Jred\x07"), "Suspended", "by \ufffd[2Jred\ufffd"),
         (Outcome("app", phase="Synced", kept=[ObjectResult(key(name), "r") for name in "abc"]), "Synced",
          "kept: ConfigMap web/a (r), ConfigMap web/b (r) and 1 more"),
         (Outcome("app", phase="Error", error="e", kept=[ObjectResult(key("a"), "r")]), "Error", "e"),
