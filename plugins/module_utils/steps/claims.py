@@ -48,7 +48,7 @@ def _judge_label(session: Session, item: PlanItem, owner: str, sources: Sources)
 def _why_absent(session: Session, owner: str) -> str:
     if owner in session.info.protected:
         return "whose definition is invalid"
-    if owner in session.info.others:
+    if owner in session.info.others or session.info.options.only:
         return "which is not part of this run"
     return "which could not be rendered"
 

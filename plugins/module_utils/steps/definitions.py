@@ -21,7 +21,7 @@ from ..cluster.access import AccessOptions, Credential, resolve
 from ..cluster.client import ApiError, Client
 from ..cluster.discovery import Discovery, discover
 from ..model.definition import Definition, claimed_name, dependency_order, parse_definition
-from ..model.errors import AddonError, DefinitionError, DocumentError, RepositoryError
+from ..model.errors import AddonError, CredentialError, DefinitionError, DocumentError, RepositoryError
 from ..model.names import KEY_FIELD, KEY_SECRET, RECORD_CRD, SOURCE_ANNOTATION
 from ..model.record import Record, record_manifest
 from ..model.run_directory import InvalidDefinition, RunDirectory, RunInfo, RunOptions, SourcedDefinition
@@ -76,6 +76,10 @@ def read_definitions(request: DefinitionsRequest) -> DefinitionsResult:
     :raises RepositoryError: when the repository, its revision or the folder can't be read.
     :raises ClusterError: when the cluster can't be used. :raises BootstrapError: when it is not prepared.
     """
+    if not request.options.impersonate.isprintable():
+        raise CredentialError(
+            "is no name of an account", subject="addon_impersonate", hint="give system:serviceaccount:…"
+        )
     checkout = Checkout.open(request.repo, request.revision)
     files = _read_files(checkout, request.path)
     credential = resolve(request.access)
