@@ -1,4 +1,4 @@
-"""Ways in which data or the memory of it could get lost, seen when people tried to break the product."""
+"""What keeps data, and the memory of what belongs to an add-on, in situations that no single rule is about."""
 
 from __future__ import annotations
 

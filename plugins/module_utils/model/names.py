@@ -6,7 +6,6 @@ annotations they are): changing one is a migration, not an edit.
 
 from __future__ import annotations
 
-GROUP = "rendimiento.ai"
 RECORD_GROUP = "rendimiento.ai"
 RECORD_VERSION = "v1alpha1"
 RECORD_KIND = "Addon"
@@ -29,7 +28,6 @@ PAUSED_ANNOTATION = "rendimiento.ai/paused"
 PAUSED_REASON_ANNOTATION = "rendimiento.ai/paused-reason"
 UNINSTALL_ANNOTATION = "rendimiento.ai/uninstall"
 DEPENDS_ON_ANNOTATION = "rendimiento.ai/depends-on"
-REPLACE_ANNOTATION = "rendimiento.ai/replace"
 KEEP_ANNOTATION = "rendimiento.ai/keep"
 
 LAST_APPLIED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"

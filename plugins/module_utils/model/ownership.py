@@ -1,7 +1,7 @@
 """Who owns what in an object, read from its ``managedFields``; and the hashes that prove an object unchanged.
 
-The rule behind the hashes was attacked on a real API server: the obvious one (our entry's fields alone) called changed
-objects unchanged. So our entry's time counts, and the values of the labels and annotations that it owns.
+The obvious rule (our entry's fields alone) calls changed objects unchanged, as a real API server shows. So our entry's
+time counts, and the values of the labels and annotations that it owns.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from ..model.objects import Manifest, ObjectKey
 from ..model.outcome import AppliedObject, Outcome
 from ..model.ownership import facts_of, fingerprint
 from ..model.plan import APPLIES, Plan, PlanItem
+from ..model.wording import listed
 from .custom_resources import definition_facts
 from .failures import failure_kept
 from .lock import held
@@ -286,11 +287,9 @@ def _failure(
 
 def _unready(name: str, unready: dict[ObjectKey, Readiness], timeout: float) -> ReadinessError:
     failed = {key: state for key, state in unready.items() if state.state == "failed"}
-    shown = failed or unready
-    listed = ", ".join(f"{key} ({state.reason})" for key, state in sorted(shown.items())[:3])
-    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    shown = listed([f"{key} ({state.reason})" for key, state in sorted((failed or unready).items())], 3)
     if failed:
-        return ReadinessError(f"failed: {listed}{more}", addon=name, hint="mend the source, or delete what is stuck")
+        return ReadinessError(f"failed: {shown}", addon=name, hint="mend the source, or delete what is stuck")
     return ReadinessError(
-        f"not ready after {timeout:.0f} s: {listed}{more}", addon=name, hint="the next run waits again; see wait"
+        f"not ready after {timeout:.0f} s: {shown}", addon=name, hint="the next run waits again; see wait"
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from ..model.bundle import Bundle
 from ..model.objects import ObjectKey
 from ..model.plan import Plan, PlanItem
 from .session import Session
@@ -10,11 +13,8 @@ Sources = dict[str, dict[ObjectKey, str]]
 """Where each rendered add-on has each of its objects from."""
 
 
-def sources_by_addon(session: Session) -> Sources:
-    return {
-        bundle.name: {item.key: item.source for item in bundle.objects if not item.generated}
-        for bundle in session.directory.bundles()
-    }
+def sources_by_addon(bundles: Iterable[Bundle]) -> Sources:
+    return {bundle.name: {item.key: item.source for item in bundle.objects if not item.generated} for bundle in bundles}
 
 
 def settle_claims(session: Session, plan: Plan, sources: Sources) -> None:

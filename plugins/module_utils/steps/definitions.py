@@ -25,6 +25,7 @@ from ..model.errors import AddonError, CredentialError, DefinitionError, Documen
 from ..model.names import KEY_FIELD, KEY_SECRET, RECORD_CRD, SOURCE_ANNOTATION
 from ..model.record import Record, record_manifest
 from ..model.run_directory import InvalidDefinition, RunDirectory, RunInfo, RunOptions, SourcedDefinition
+from ..model.wording import listed
 from ..repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
 from .records import apply_record, bootstrap_error, list_records
 from .removals import removed_addons
@@ -219,8 +220,7 @@ def _uncommitted(checkout: Checkout, revision: str) -> list[str]:
     changed = checkout.uncommitted() if not revision else []
     if not changed:
         return []
-    shown = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if len(changed) > 5 else "")
-    return [f"uncommitted changes are not part of this run: {shown}"]
+    return [f"uncommitted changes are not part of this run: {listed(changed, 5)}"]
 
 
 # Records

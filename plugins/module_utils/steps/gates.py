@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..model.bundle import Bundle
 from ..model.plan import Plan, PlanItem
+from ..model.wording import listed
 from .session import Session
 
 
@@ -55,5 +56,4 @@ def _adopts_at_first(made: Plan, applied_before: bool) -> bool:
 
 
 def _listed(items: list[PlanItem]) -> str:
-    shown = ", ".join(str(item.key) for item in items[:3])
-    return shown + (f" and {len(items) - 3} more" if len(items) > 3 else "")
+    return listed([str(item.key) for item in items], 3)

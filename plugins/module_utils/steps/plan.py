@@ -37,7 +37,7 @@ def plan(session: Session, name: str) -> Plan:
         made = _plan(session, bundle, fresh=known is not None)
     if known:
         made.replan_reason = known.replan_reason
-        settle_claims(session, made, sources_by_addon(session))
+        settle_claims(session, made, sources_by_addon(session.directory.bundles()))
         judge(session, made, bundle)
         outcome = session.directory.outcome(name)
         outcome.note_plan(made)

@@ -17,7 +17,7 @@ from ..model.ownership import facts_of, fingerprint, own_entry
 from ..model.plan import CHANGES, PlanItem, Takeover
 from ..model.prediction import overlaid
 from .custom_resources import definition_facts
-from .dependencies import bundles_of_dependencies
+from .dependencies import bundles_of_dependencies, dependencies
 from .session import Session
 
 _READ_ATTEMPTS = 4
@@ -43,8 +43,8 @@ class SourcePlanner:
     def _kinds_of_changing_definitions(self, own: list[PlanItem]) -> set[GroupKind]:
         """Kinds whose schema this run changes, in this add-on or in one that it depends on."""
         changing = {item.key for item in own if item.action in CHANGES}
-        for bundle in bundles_of_dependencies(self.session, self.bundle.name):
-            plan = self.session.directory.plan(bundle.name)
+        for name in dependencies(self.session, self.bundle.name):
+            plan = self.session.directory.plan(name)
             changing |= {item.key for item in plan.changes} if plan else set()
         definitions = (manifest for key, manifest in self._bringing if key in changing and is_definition(manifest))
         return {(group, kind) for item in definitions for group, _version, kind, _ in kinds_of_definition(item)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..model.bundle import Bundle
 from ..model.errors import AddonError
 from ..model.outcome import Outcome, Phase
 from ..model.plan import Plan
@@ -39,10 +40,11 @@ def queue(session: Session) -> Queue:
         session.directory.save_outcome(Outcome(name, phase="Error", error=reason, message=reason))
         if _to_record(session, name, "Error", reason):
             result.converge.append(name)
-    sources = sources_by_addon(session)
+    bundles = {bundle.name: bundle for bundle in session.directory.bundles()}
+    sources = sources_by_addon(bundles.values())
     plans = {name: session.directory.plan(name) for name in info.order}
     for name, plan in plans.items():
-        bundle = session.directory.bundle(name)
+        bundle = bundles.get(name)
         if plan and bundle:
             settle_claims(session, plan, sources)
             judge(session, plan, bundle)
@@ -50,7 +52,7 @@ def queue(session: Session) -> Queue:
     for name, plan in plans.items():
         outcome = session.directory.outcome(name)
         outcome.skipped = failed_dependency(session, name)
-        due = _planned(session, outcome, plan) if plan else _failed(session, outcome)
+        due = _planned(session, outcome, plan, bundles.get(name)) if plan else _failed(session, outcome)
         session.directory.save_outcome(outcome)
         if outcome.skipped:
             result.skipped[name] = outcome.skipped
@@ -71,7 +73,7 @@ def _failed(session: Session, outcome: Outcome) -> bool:
     return _to_record(session, outcome.name, "Error", outcome.error)
 
 
-def _planned(session: Session, outcome: Outcome, plan: Plan) -> bool:
+def _planned(session: Session, outcome: Outcome, plan: Plan, bundle: Bundle | None) -> bool:
     """Fill in the outcome of a planned add-on; whether CONVERGE has something to do or to record for it.
 
     Its phase stays empty until CONVERGE decides it: how the last run ended is no outcome of this one.
@@ -93,12 +95,11 @@ def _planned(session: Session, outcome: Outcome, plan: Plan) -> bool:
         outcome.phase, outcome.message = GATE_PHASES[plan.gate], plan.gate_reason
         held = (record.status.get("preview") or {}).get("digest")
         return held != plan.digest or _to_record(session, name, outcome.phase, plan.gate_reason)
-    return bool(plan.changes) or _unrecorded(session, plan, record)
+    return bool(plan.changes) or _unrecorded(plan, bundle, record)
 
 
-def _unrecorded(session: Session, plan: Plan, record: Record) -> bool:
+def _unrecorded(plan: Plan, bundle: Bundle | None, record: Record) -> bool:
     """Whether the record does not say yet what is so, although no object has to change."""
-    bundle = session.directory.bundle(plan.name)
     status = record.status
     return (
         bundle is None

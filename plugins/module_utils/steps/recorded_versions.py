@@ -23,8 +23,7 @@ def latest_versions(session: Session, inventory: Inventory, outcome: Outcome) ->
     entries: dict[ObjectKey, InventoryEntry] = {}
     for key, entry in inventory.entries.items():
         found = live.get(key)
-        same = found and entry.facts and _same_content(session.key, found, entry.facts)
-        if found and entry.facts and same:
+        if found and entry.facts and _same_content(session.key, found, entry.facts):
             entry = replace(entry, facts=replace(entry.facts, resource_version=found.resource_version))
         entries[key] = entry
     return Inventory(entries)

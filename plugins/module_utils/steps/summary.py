@@ -9,6 +9,7 @@ from typing import Any
 
 from ..model.outcome import Outcome
 from ..model.run_directory import write_private
+from ..model.wording import listed
 from .session import Session
 
 COLUMNS = ("created", "updated", "adopted", "unchanged", "pruned", "kept")
@@ -87,9 +88,8 @@ def _why(outcome: Outcome, check: bool) -> str:
     elif check and outcome.pending and not any(reasons):
         reasons = ["changes pending"]
     if outcome.kept and not outcome.error:
-        shown = ", ".join(f"{item.key} ({item.reason})" for item in outcome.kept[:2])
-        more = f" and {len(outcome.kept) - 2} more" if len(outcome.kept) > 2 else ""
-        reasons.append(f"kept: {shown}{more}")
+        kept = [f"{item.key} ({item.reason})" for item in outcome.kept]
+        reasons.append(f"kept: {listed(kept, 2)}")
     text = "; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason)
     # One line and no escape sequences, whatever people wrote into an annotation.
     return "".join(character if character.isprintable() else "�" for character in " ".join(text.split()))

@@ -16,7 +16,7 @@ def settled(run: MadeRun, name: str, made: PlanItem) -> PlanItem:
     session = run.session
     for _ in range(2):
         plan = run.plan(name)
-        settle_claims(session, plan, sources_by_addon(session))
+        settle_claims(session, plan, sources_by_addon(session.directory.bundles()))
         session.directory.save_plan(plan)
     (found,) = run.plan(name).items
     return found
