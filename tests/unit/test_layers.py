@@ -12,10 +12,12 @@ ROOT = Path(__file__).parents[2]
 CORE = ROOT / "plugins/module_utils"
 BELOW = {
     "model": set[str](),
+    "cache": {"model"},
+    "programs": {"model", "cache"},
     "cluster": {"model"},
-    "repository": {"model"},
-    "steps": {"model", "cluster", "repository"},
-    "entry_points": {"model", "cluster", "repository", "steps"},
+    "repository": {"model", "cache", "programs"},
+    "steps": {"model", "cache", "programs", "cluster", "repository"},
+    "entry_points": {"model", "cache", "programs", "cluster", "repository", "steps"},
 }
 """Each layer with those that it may import."""
 

@@ -13,13 +13,13 @@ import functools
 import graphlib
 import heapq
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from .definition_schema import DEFINITION_SCHEMA, DNS_LABEL
 from .errors import DefinitionError, DocumentError
+from .urls import chart_repository_fault, git_repository_fault
 from .yaml_documents import read_one
 
 try:
@@ -34,7 +34,6 @@ LONGEST_RELEASE_NAME: int = DEFINITION_SCHEMA["properties"]["releaseName"]["maxL
 _SOURCES = ("helm", "git")
 _SECONDS = frozenset({"wait", "hookTimeout"})
 _ECHOED = frozenset({"name", "namespace", "releaseName", "dependsOn", "helm.chart", "helm.version"})
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _TYPE_WORDS = {
     "string": "text",
     "integer": "an integer",
@@ -223,10 +222,6 @@ class _Fault:
 
 def _error_of(faults: list[_Fault], *, subject: str = "", addon: str = "") -> DefinitionError:
     match faults:
-        case [fault] if fault.hint.endswith("?"):
-            # A question ends in its own mark, where an error puts a full stop behind a hint.
-            question = fault.hint[:1].upper() + fault.hint[1:]
-            return DefinitionError(f"{fault}. {question}", subject=subject, addon=addon)
         case [fault]:
             return DefinitionError(str(fault), subject=subject, addon=addon, hint=fault.hint)
         case _:
@@ -425,37 +420,16 @@ def _rule_faults(fields: dict[str, Any]) -> Iterator[_Fault]:
 
 
 def _helm_faults(helm: dict[str, Any]) -> Iterator[_Fault]:
-    def allowed(scheme: str, host: str) -> bool:
-        return scheme in ("https", "oci") or (scheme == "http" and host in _LOOPBACK)
-
-    yield from _url_faults(helm["repo"], "helm.repo", allowed, "expected an https:// or oci:// URL")
+    if fault := chart_repository_fault(helm["repo"]):
+        yield _Fault("helm.repo", fault.problem, fault.hint)
     yield from _values_files_faults(helm, "helm")
 
 
 def _git_faults(git: dict[str, Any]) -> Iterator[_Fault]:
     yield from _path_faults(git["path"], "git.path")
     yield from _values_files_faults(git, "git")
-    repo = git.get("repo")
-    if repo is None:
-        return
-    # git takes what starts with - for an option, and transport::address runs a program (git-remote-ext).
-    if repo.startswith("-") or "::" in repo.partition("/")[0] or not repo.isprintable() or " " in repo:
-        yield _Fault("git.repo", "expected the URL of a git repository")
-    elif "://" in repo:
-        yield from _url_faults(repo, "git.repo", lambda scheme, host: True, "expected the URL of a git repository")
-
-
-def _url_faults(url: str, path: str, allowed: Callable[[str, str], bool], expected: str) -> Iterator[_Fault]:
-    try:
-        parts = urlsplit(url)
-        host, user, password = parts.hostname or "", parts.username, parts.password
-        bad = not parts.scheme or (not host and parts.scheme != "file") or not allowed(parts.scheme, host)
-    except ValueError:
-        bad, user, password, parts = True, None, None, urlsplit("")
-    if password is not None or (user is not None and parts.scheme != "ssh"):
-        yield _Fault(path, "no credentials in a URL", "remove the part before the @, and the secret from the history")
-    elif bad or not url.isprintable() or " " in url:
-        yield _Fault(path, expected)
+    if "repo" in git and (fault := git_repository_fault(git["repo"])):
+        yield _Fault("git.repo", fault.problem, fault.hint)
 
 
 def _values_files_faults(source: dict[str, Any], path: str) -> Iterator[_Fault]:

@@ -31,7 +31,8 @@ class AddonError(Exception):
             parts.append(self.subject)
         parts.append(self.message)
         text = ": ".join(parts)
-        return f"{text}. {_sentence(self.hint)}." if self.hint else text
+        end = "" if self.hint.endswith("?") else "."
+        return f"{text}. {_sentence(self.hint)}{end}" if self.hint else text
 
     def about(self, *, addon: str = "", subject: str = "") -> AddonError:
         """The same error with the add-on or the subject filled in where they were not known yet."""
@@ -42,6 +43,10 @@ class AddonError(Exception):
 
 class RepositoryError(AddonError):
     """The gitops repository, its revision or a path in it can't be read."""
+
+
+class CacheError(AddonError):
+    """The cache folder can't be used, or another run holds what is in it for too long."""
 
 
 class DefinitionError(AddonError):

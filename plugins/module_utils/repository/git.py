@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -47,12 +48,13 @@ class Checkout:
     """A git checkout, or a folder inside one, at a commit.
 
     ``root`` is the top of the checkout, ``prefix`` the folder inside it that all paths are relative to (empty, or
-    ending in a slash), ``commit`` the full commit id.
+    ending in a slash), ``commit`` the full commit id. A ``bare`` repository has no working tree and no prefix.
     """
 
     root: Path
     prefix: str
     commit: str
+    bare: bool = False
 
     @classmethod
     def open(cls, folder: str, revision: str = "") -> Checkout:
@@ -61,8 +63,10 @@ class Checkout:
         if not path.is_dir():
             raise RepositoryError("there is no such folder", subject=folder, hint="give a git checkout as addon_repo")
         try:
-            root, prefix = _text(_git(path, "rev-parse", "--show-toplevel", "--show-prefix")).split("\n", 1)
+            root, prefix = _text(run_git(path, "rev-parse", "--show-toplevel", "--show-prefix")).split("\n", 1)
         except RepositoryError as error:
+            if "work tree" in error.message or "bare repository" in error.message:
+                return cls(_bare_root(path, folder), "", _commit(path, folder, revision, bare=True), bare=True)
             if "dubious ownership" in error.message:
                 error.hint = f"if you trust it: git config --global --add safe.directory {folder}"
             if "not a git repository" in error.message:
@@ -72,16 +76,16 @@ class Checkout:
                     hint="add-ons are read at a commit: run git init and commit the files, or give the right folder",
                 ) from error
             raise
-        return cls(Path(root), prefix, _commit(path, folder, revision))
+        return cls(Path(root), prefix, _commit(path, folder, revision, bare=False))
 
     @property
     def shallow(self) -> bool:
         """Whether the clone lacks older commits."""
-        return _text(_git(self.root, "rev-parse", "--is-shallow-repository")) == "true"
+        return _text(self._git("rev-parse", "--is-shallow-repository")) == "true"
 
     def has_commit(self, commit: str) -> bool:
         try:
-            _git(self.root, *_RESOLVE, f"{commit}^{{commit}}")
+            self._git(*_RESOLVE, f"{commit}^{{commit}}")
         except RepositoryError:
             return False
         return True
@@ -93,25 +97,26 @@ class Checkout:
     def object_id(self, commit: str, path: str) -> str | None:
         """The same at another commit; ``None`` also when that commit is not in this checkout."""
         try:
-            return _text(_git(self.root, *_RESOLVE, f"{commit}:{self._full(path)}"))
+            return _text(self._git(*_RESOLVE, f"{commit}:{self._full(path)}"))
         except RepositoryError:
             return None
 
-    def entries(self, path: str, *, recursive: bool) -> list[TreeEntry]:
+    def entries(self, path: str, *, recursive: bool, exact_names: bool = False) -> list[TreeEntry]:
         """What the commit has below a folder, sorted by path.
 
+        Names are for people and for JSON, neither of which take bytes that are no text. With ``exact_names`` they are
+        for the file system: such bytes are kept as Python keeps them in names of files.
         :raises RepositoryError: when there is no such folder in the commit.
         """
         full = self._full(path)
         identity = self.tree_id(path)
         if identity is None:
             raise RepositoryError(f"commit {self.commit[:12]} has no such folder", subject=path or ".")
-        if _text(_git(self.root, "cat-file", "-t", identity)) != "tree":
+        if _text(self._git("cat-file", "-t", identity)) != "tree":
             raise RepositoryError("is a file, a folder is needed", subject=path)
-        output = _git(self.root, "ls-tree", "-z", *(["-r"] if recursive else []), identity)
+        output = self._git("ls-tree", "-z", *(["-r"] if recursive else []), identity)
         entries = []
-        # Names are for people and for JSON, neither of which take bytes that are no text; content is read by its id.
-        for line in output.decode("utf-8", "backslashreplace").split("\0"):
+        for line in output.decode("utf-8", "surrogateescape" if exact_names else "backslashreplace").split("\0"):
             if line:
                 facts, _, name = line.partition("\t")
                 mode, kind, blob = facts.split()
@@ -122,24 +127,41 @@ class Checkout:
 
     def read(self, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
         """Content of files by path, through one ``git cat-file``."""
+        return {entry.path: content for entry, content in self.contents(entries)}
+
+    def contents(self, entries: Iterable[TreeEntry]) -> Iterator[tuple[TreeEntry, bytes]]:
+        """The same one after the other, of which only one is in memory."""
         wanted = list(entries)
-        request = "".join(f"{entry.blob}\n" for entry in wanted).encode()
-        output = _git(self.root, "cat-file", "--batch", stdin=request)
-        contents, position = {}, 0
-        for entry in wanted:
-            header_end = output.index(b"\n", position)
-            header = output[position:header_end].split()
-            if len(header) != 3:
-                raise RepositoryError("git can't read this file", subject=entry.path, hint="is the clone complete?")
-            start, size = header_end + 1, int(header[2])
-            contents[entry.path] = output[start : start + size]
-            position = start + size + 1
-        return contents
+        if not wanted:
+            return
+        with tempfile.TemporaryFile() as request:
+            request.write("".join(f"{entry.blob}\n" for entry in wanted).encode())
+            request.seek(0)
+            process = subprocess.Popen(
+                git_command(self.root, "cat-file", "--batch", bare=self.bare),
+                env=git_environment(),
+                stdin=request,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        with process:
+            assert process.stdout is not None
+            for entry in wanted:
+                header = process.stdout.readline().split()
+                size = int(header[2]) if len(header) == 3 else 0
+                content = process.stdout.read(size + 1)[:-1]
+                if len(header) != 3 or len(content) != size:
+                    of_cache = f"if {self.root} is a clone of the cache, remove it"
+                    hint = of_cache if self.bare else "is the clone complete?"
+                    raise RepositoryError("git can't read this file", subject=entry.path, hint=hint)
+                yield entry, content
 
     def uncommitted(self) -> list[str]:
         """Files below the checkout's folder whose changes are not in any commit, relative to it."""
+        if self.bare:
+            return []
         options = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
-        output = _git(self.root, "--literal-pathspecs", "status", *options, "--", self.prefix or ".")
+        output = self._git("--literal-pathspecs", "status", *options, "--", self.prefix or ".")
         files = [line[3:] for line in output.decode("utf-8", "replace").split("\0") if line]
         return sorted(file.removeprefix(self.prefix) for file in files)
 
@@ -147,10 +169,60 @@ class Checkout:
         inside = str(PurePosixPath(path))
         return f"{self.prefix}{inside}" if inside != "." else self.prefix.rstrip("/")
 
+    def _git(self, *arguments: str) -> bytes:
+        return run_git(self.root, *arguments, bare=self.bare)
 
-def _commit(path: Path, folder: str, revision: str) -> str:
+
+def git_environment() -> dict[str, str]:
+    """The environment for git: it asks nobody, takes no locks to read, and means the repository that it is told."""
+    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    for inherited in _OF_ANOTHER_REPOSITORY:
+        environment.pop(inherited, None)
+    return environment
+
+
+def run_git(folder: Path, *arguments: str, bare: bool = False) -> bytes:
+    """What git writes to standard output.
+
+    :param bare: the folder is itself the repository; git does not look for one above it.
+    :raises RepositoryError: git ended with an error; the message is the first line of what it says.
+    """
     try:
-        return _text(_git(path, *_RESOLVE, f"{revision or 'HEAD'}^{{commit}}"))
+        result = subprocess.run(
+            git_command(folder, *arguments, bare=bare), env=git_environment(), capture_output=True, check=False
+        )
+    except FileNotFoundError as error:
+        raise git_is_missing() from error
+    if result.returncode != 0:
+        text = result.stderr.decode("utf-8", "replace").strip().splitlines()
+        message = text[0].removeprefix("fatal: ") if text else f"git {arguments[0]} ended with {result.returncode}"
+        raise RepositoryError(message, subject=str(folder))
+    return result.stdout
+
+
+def git_command(folder: Path, *arguments: str, bare: bool) -> list[str]:
+    """The command line; a user's ``safe.bareRepository`` is about repositories that nobody named."""
+    return ["git", "-C", str(folder), *(["--git-dir=."] if bare else []), *arguments]
+
+
+def git_is_missing() -> RepositoryError:
+    return RepositoryError("git is not installed on this host", hint="install git")
+
+
+def _bare_root(path: Path, folder: str) -> Path:
+    """:raises RepositoryError: when the folder is no bare repository, but inside of one or of a ``.git`` folder."""
+    options = ("-c", "safe.bareRepository=all", "rev-parse", "--is-bare-repository", "--absolute-git-dir")
+    answer, root = _text(run_git(path, *options)).split("\n", 1)
+    if answer != "true" or Path(root) != path.resolve():
+        raise RepositoryError(
+            "is a folder of git's own", subject=folder, hint="give the checkout or the bare repository itself"
+        )
+    return Path(root)
+
+
+def _commit(path: Path, folder: str, revision: str, *, bare: bool) -> str:
+    try:
+        return _text(run_git(path, *_RESOLVE, f"{revision or 'HEAD'}^{{commit}}", bare=bare))
     except RepositoryError as error:
         if revision:
             raise RepositoryError(
@@ -162,20 +234,3 @@ def _commit(path: Path, folder: str, revision: str) -> str:
 def _text(output: bytes) -> str:
     """What git says, without the last line break; names of folders may be any bytes."""
     return os.fsdecode(output).removesuffix("\n")
-
-
-def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:
-    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    for inherited in _OF_ANOTHER_REPOSITORY:
-        environment.pop(inherited, None)
-    try:
-        result = subprocess.run(
-            ["git", "-C", str(folder), *arguments], input=stdin, env=environment, capture_output=True, check=False
-        )
-    except FileNotFoundError as error:
-        raise RepositoryError("git is not installed on this host", hint="install git") from error
-    if result.returncode != 0:
-        text = result.stderr.decode("utf-8", "replace").strip().splitlines()
-        message = text[0].removeprefix("fatal: ") if text else f"git {arguments[0]} ended with {result.returncode}"
-        raise RepositoryError(message, subject=str(folder))
-    return result.stdout

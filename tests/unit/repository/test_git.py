@@ -96,6 +96,8 @@ def test_names_that_are_no_text_are_still_fit_for_messages(repository: Repositor
     (entry,) = checkout.entries("f", recursive=True)
     assert entry.path == "f/caf\\xe9.yaml"
     assert checkout.read([entry]) == {entry.path: b"content"}
+    (exact,) = checkout.entries("f", recursive=True, exact_names=True)
+    assert os.fsencode(exact.path) == b"f/caf\xe9.yaml"
 
 
 def test_ids_at_other_commits(repository: Repository) -> None:
@@ -174,6 +176,26 @@ def test_a_hook_of_another_repository_does_not_lead_astray(
     assert (checkout.root, checkout.commit) == (repository.path, commit)
     assert paths(checkout, "addons") == ["addons/a.yaml", "addons/b.yaml"]
     assert checkout.uncommitted() == []
+
+
+def test_a_bare_repository(repository: Repository, tmp_path: Path) -> None:
+    first = repository.commit(FILES)
+    second = repository.commit({"addons/a.yaml": "new\n"})
+    bare = tmp_path / "bare"
+    repository.git("clone", "--quiet", "--bare", str(repository.path), str(bare))
+    checkout = Checkout.open(str(bare))
+    assert checkout == Checkout(bare, "", second, bare=True)
+    assert paths(checkout, "addons") == ["addons/a.yaml", "addons/b.yaml"]
+    assert checkout.read(checkout.entries("addons", recursive=True))["addons/a.yaml"] == b"new\n"
+    assert Checkout.open(str(bare), first).commit == first
+    assert checkout.object_id(first, "addons/b.yaml") == checkout.tree_id("addons/b.yaml")
+    assert checkout.has_commit(first)
+    assert not checkout.shallow
+    assert checkout.uncommitted() == []
+    assert error_of(bare, "nope") == f"{bare}: has no revision nope. Fetch it, or correct addon_revision."
+    hint = "Give the checkout or the bare repository itself."
+    for inside in (bare / "refs", repository.path / ".git", repository.path / ".git/refs"):
+        assert error_of(inside) == f"{inside}: is a folder of git's own. {hint}"
 
 
 def error_of(folder: str | Path, revision: str = "", path: str | None = None) -> str:

@@ -1,0 +1,290 @@
+"""Fetching one revision of a git repository by its URL: a bare, shallow clone in the cache, for reading only.
+
+Credentials are git's own affair (a credential helper, a key for ssh, ``GIT_CONFIG_*``): none is taken from a URL, and
+none gets into a message. What a repository brings is never run, and its branches and tags are names like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..cache.folder import CacheFolder
+from ..model.errors import RepositoryError
+from ..model.urls import git_repository_fault, is_scp_like
+from ..model.wording import listed
+from .git import Checkout, git_command, git_environment, git_is_missing, run_git
+from .git_errors import in_words
+
+_AREA = "repositories"
+_KEPT_CLONE_SECONDS = 24 * 3600
+
+_COMMIT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_NO_REVISION = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-/]|/$|\.lock$")
+
+# Nothing that the user set up for checkouts is run for a clone of the cache.
+_SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "fetch.recurseSubmodules": "false",
+    "gc.autoDetach": "false",
+    # Other runs may still read a commit that no branch has any more.
+    "gc.pruneExpire": "2.weeks.ago",
+}
+_TRACES = re.compile(r"GIT_TRACE\w*|GIT_CURL_VERBOSE")
+
+_NEEDS_WHOLE_HISTORY = re.compile(r"unadvertised object|want [0-9a-f]+ not valid|does not support shallow")
+_NO_SUCH_OBJECT = re.compile(r"not our ref|couldn't find remote ref|could not find remote ref")
+
+
+class _GitError(RepositoryError):
+    """git ended with an error, and wrote ``output``, in which secrets may be."""
+
+    def __init__(self, url: str, output: str) -> None:
+        message, hint = in_words(output)
+        super().__init__(message, subject=url, hint=hint)
+        self.output = output
+
+
+class _TimeLimitError(RepositoryError):
+    """The remote does not answer; it is not asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """``name``, which the remote is asked for (a ref, ``HEAD`` or a commit), and the object that it was just now."""
+
+    name: str
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Remote:
+    """A remote, and what talks to it: the user's git, from a folder in which no other repository is found."""
+
+    url: str
+    folder: Path
+    seconds: int
+    environment: Mapping[str, str]
+    settings: Mapping[str, str]
+
+    @classmethod
+    def at(cls, url: str, folder: Path, seconds: int) -> _Remote:
+        environment = {name: value for name, value in git_environment().items() if not _TRACES.fullmatch(name)}
+        allowed = {"https", "ssh", "file"} | ({"http"} if url.startswith("http:") else set())
+        if stricter := environment.get("GIT_ALLOW_PROTOCOL"):
+            allowed &= set(stricter.split(":"))
+        environment |= {
+            "GIT_ALLOW_PROTOCOL": ":".join(sorted(allowed)) or "none",
+            "GIT_CEILING_DIRECTORIES": str(folder.parent),
+            "GCM_INTERACTIVE": "never",
+        }
+        if not environment.keys() & {"GIT_SSH", "GIT_SSH_COMMAND"} and not _configured(folder, "core.sshCommand"):
+            environment["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
+            # A window on somebody's desktop would be a prompt, too.
+            environment.pop("SSH_ASKPASS", None)
+        # git sends this header, in which there may be a password, to wherever it is redirected.
+        header = _configured(folder, "--get-urlmatch", "http.extraHeader", url)
+        return cls(url, folder, seconds, environment, _SETTINGS | ({"http.followRedirects": "false"} if header else {}))
+
+    def run(self, *arguments: str, clone: Path | None = None) -> str:
+        """:raises RepositoryError: git ended with an error, or did not end in time."""
+        options = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
+        command = git_command(clone or self.folder, *options, *arguments, bare=clone is not None)
+        # Not pipes: what git leaves running (ssh's master, a credential daemon) would hold them open.
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            try:
+                process = subprocess.Popen(
+                    command,
+                    env=self.environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    # A group of its own, to end all of it; and no terminal to ask for a password on.
+                    start_new_session=True,
+                )
+            except FileNotFoundError as error:
+                raise git_is_missing() from error
+            try:
+                process.wait(self.seconds)
+            except subprocess.TimeoutExpired:
+                raise _TimeLimitError(
+                    f"no complete answer within {self.seconds} s", subject=self.url, hint="see addon_program_seconds"
+                ) from None
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+            output.seek(0)
+            errors.seek(0)
+            if process.returncode != 0:
+                raise _GitError(self.url, errors.read().decode("utf-8", "replace"))
+            return output.read().decode("utf-8", "replace")
+
+    def refs(self, *options: str, names: tuple[str, ...] = ()) -> dict[str, str]:
+        """What the remote has, by full name; a tag's commit stands at the name with ``^{}``."""
+        lines = self.run("ls-remote", *options, "--", self.url, *names).splitlines()
+        return {name: identity for identity, _, name in (line.partition("\t") for line in lines)}
+
+
+def is_url(repo: str) -> bool:
+    """Whether a repository is given by URL, and not as a folder of this host."""
+    return "://" in repo or (is_scp_like(repo) and not Path(repo).exists())
+
+
+def fetch(url: str, revision: str, cache: CacheFolder, seconds: int, progress: Callable[[str], None]) -> Checkout:
+    """The repository at a revision: a branch, a tag, a full commit id, a name such as ``refs/heads/x``, or its HEAD.
+
+    Only a commit that the cache does not have is fetched; for a full commit id that it has, the remote is not asked.
+
+    :param seconds: how long the remote may take for one answer, and another run for its fetch of the same repository.
+    :param progress: is told what takes time.
+    :raises RepositoryError: one line without credentials. :raises CacheError: the cache can't be used.
+    """
+    fault = git_repository_fault(url)
+    if fault or not is_url(url):
+        problem, hint = (fault.problem, fault.hint) if fault else ("expected the URL of a git repository", "")
+        if "credentials" in problem:
+            hint = f"{hint}; git has its own ways: a credential helper, a key for ssh, http.extraHeader"
+        raise RepositoryError(problem, subject="the repository", hint=hint)
+    if _NO_REVISION.search(revision):
+        raise RepositoryError(
+            f"{revision!a} is no branch, tag or commit", subject=url, hint="correct the revision, or leave it out"
+        )
+    remote = _Remote.at(url, cache.path.resolve(), seconds)
+    is_commit = _COMMIT_ID.fullmatch(revision)
+    wanted = _Wanted(revision, revision) if is_commit else _resolved(remote, revision)
+    key = hashlib.sha256(url.encode()).hexdigest()
+    with cache.lock(_AREA, key, seconds, lambda: progress(f"waiting for another run that fetches {url}")):
+        clones = cache.folder(_AREA, key)
+        clone = (clones / "current").resolve()
+        commit = _commit(clone, wanted.identity)
+        if commit is None:
+            progress(f"fetching {revision or 'HEAD'} of {url}")
+            try:
+                clone, commit = _updated(clones, wanted, remote)
+            except OSError as error:
+                raise RepositoryError(f"can't be kept in the cache: {error.strerror}", subject=url) from error
+            cache.trim(_AREA)
+    return Checkout(clone, "", commit, bare=True)
+
+
+def _resolved(remote: _Remote, revision: str) -> _Wanted:
+    """What a name means on the remote, without a look at the clone."""
+    if revision in ("", "HEAD"):
+        head = remote.refs(names=("HEAD",)).get("HEAD")
+        if head is None:
+            raise RepositoryError(
+                "has no commit at its HEAD", subject=remote.url, hint="push one, or name a branch as revision"
+            )
+        return _Wanted("HEAD", head)
+    if revision.startswith("refs/"):
+        known = remote.refs(names=(revision, f"{revision}^{{}}"))
+        names = [revision]
+    else:
+        known = remote.refs("--heads", "--tags")
+        names = [f"refs/heads/{revision}", f"refs/tags/{revision}"]
+    found = [name for name in names if name in known]
+    if len(found) > 1:
+        raise RepositoryError(
+            f"{revision} is a branch and a tag", subject=remote.url, hint=f"write {' or '.join(found)} as revision"
+        )
+    if not found:
+        raise RepositoryError(f"has no revision {revision}", subject=remote.url, hint=_other_names(revision, known))
+    return _Wanted(found[0], known.get(f"{found[0]}^{{}}", known[found[0]]))
+
+
+def _other_names(revision: str, known: dict[str, str]) -> str:
+    if re.fullmatch("[0-9a-f]{7,39}", revision):
+        return "a commit has to be given with all its digits"
+    names = sorted({re.sub(r"^refs/(heads|tags)/", "", name) for name in known if not name.endswith("^{}")})
+    close = difflib.get_close_matches(revision, names, n=3)
+    return f"the closest names there: {listed(close, 3)}" if close else "correct the revision, or push it"
+
+
+def _commit(clone: Path, identity: str) -> str | None:
+    """The commit that an object is or leads to, if the clone has it with every file; ``None`` also without a clone."""
+    with contextlib.suppress(RepositoryError):
+        name = ("--verify", "--quiet", "--end-of-options", f"{identity}^{{commit}}")
+        commit = run_git(clone, "rev-parse", *name, bare=True).decode().strip()
+        # A git that was killed may leave a commit without its files.
+        run_git(clone, "rev-list", "--no-walk", "--objects", "--quiet", commit, bare=True)
+        return commit
+    return None
+
+
+def _updated(clones: Path, wanted: _Wanted, remote: _Remote) -> tuple[Path, str]:
+    """The clone that is there, brought up to date; a new one, when there is none or it can't be any more.
+
+    The former one stays for a day: another run may be reading it.
+    """
+    current = clones / "current"
+    former = current.resolve()
+    if not current.is_symlink() or time.time() - current.lstat().st_mtime > _KEPT_CLONE_SECONDS:
+        for other in clones.iterdir():
+            if other.is_dir() and other.resolve() != former:
+                shutil.rmtree(other, ignore_errors=True)
+    if current.exists():
+        with contextlib.suppress(_GitError):
+            commit = _fetched(former, wanted, remote)
+            if commit:
+                return former, commit
+    clone = Path(tempfile.mkdtemp(prefix="clone-", dir=clones))
+    try:
+        algorithm = "sha256" if len(wanted.identity) == 64 else "sha1"
+        # Without a template there are no hooks.
+        run_git(clone, "init", "--quiet", "--bare", "--template=", f"--object-format={algorithm}", ".")
+        commit = _fetched(clone, wanted, remote)
+        if commit is None:
+            raise _no_commit(wanted, remote)
+        link = clone / "link"
+        link.symlink_to(clone.name)
+        link.replace(current)
+    except BaseException:
+        shutil.rmtree(clone, ignore_errors=True)
+        raise
+    return clone, commit
+
+
+def _fetched(clone: Path, wanted: _Wanted, remote: _Remote) -> str | None:
+    """The commit that was fetched; ``None`` when the clone lacks it all the same, or files of it."""
+    # A digest as name: names of branches can stand in each other's way (a, a/b).
+    own = f"refs/fetched/{hashlib.sha256(wanted.name.encode()).hexdigest()}"
+    fetch = ("fetch", "--quiet", "--no-tags", "--no-auto-gc")
+    try:
+        remote.run(*fetch, "--depth=1", "--", remote.url, f"+{wanted.name}:{own}", clone=clone)
+        commit = _commit(clone, own)
+    except _GitError as error:
+        if _NO_SUCH_OBJECT.search(error.output):
+            raise _no_commit(wanted, remote) from error
+        if not _NEEDS_WHOLE_HISTORY.search(error.output):
+            raise
+        # Servers that give a commit only as part of a branch, or can't leave out older ones.
+        more = ("--prune", "--unshallow") if (clone / "shallow").exists() else ("--prune",)
+        all_refs = ("+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
+        remote.run(*fetch, *more, "--", remote.url, *all_refs, clone=clone)
+        commit = _commit(clone, wanted.identity)
+    with contextlib.suppress(RepositoryError):
+        remote.run("gc", "--auto", "--quiet", clone=clone)
+    return commit
+
+
+def _no_commit(wanted: _Wanted, remote: _Remote) -> RepositoryError:
+    return RepositoryError(f"has no commit {wanted.name}", subject=remote.url, hint="push it, or correct the revision")
+
+
+def _configured(folder: Path, *name: str) -> bool:
+    with contextlib.suppress(RepositoryError):
+        return bool(run_git(folder, "config", *name))
+    return False
