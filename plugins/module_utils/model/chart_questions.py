@@ -1,0 +1,30 @@
+"""What of the cluster a Helm chart looks at, told from its text without rendering it.
+
+Charts look at the API list through ``.Capabilities.APIVersions.Has "group/version"``, nearly always with a literal.
+Then nothing but these entries counts; with anything else (a variable, ``printf``, a loop) the whole list does. Text
+that is no template is read as if it were one, since ``tpl`` makes templates of values and files: that errs on the safe
+side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from .cluster_facts import Asked
+
+_ANY = re.compile(r"\bAPIVersions\b")
+_LITERAL = re.compile(r"""\bAPIVersions\.Has\s+\(?\s*(?:"([^"\\{}]+)"|`([^`{}]+)`)""")
+_UPGRADE = re.compile(r"\bIs(?:Install|Upgrade)\b")
+
+
+def asked_by(texts: Iterable[str]) -> Asked:
+    """The questions of a chart with these files (those of its subcharts included) and values."""
+    literals: set[str] = set()
+    anything = upgrade = False
+    for text in texts:
+        found = _LITERAL.findall(text)
+        literals.update(quoted or raw for quoted, raw in found)
+        anything = anything or len(_ANY.findall(text)) > len(found)
+        upgrade = upgrade or bool(_UPGRADE.search(text))
+    return Asked(None if anything else tuple(sorted(literals)), upgrade)

@@ -1,0 +1,40 @@
+"""What a chart asks of the cluster, told from its text."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.chart_questions import asked_by
+
+
+@pytest.mark.parametrize(
+    ("text", "api_versions", "upgrade"),
+    [
+        ("", (), False),
+        ("kind: ConfigMap # apiVersions: v1", (), False),
+        ('{{ if .Capabilities.APIVersions.Has "policy/v1" }}', ("policy/v1",), False),
+        ('{{ if (.Capabilities.APIVersions.Has   "a.b/v1/Kind") }}{{ if $.Capabilities.APIVersions.Has `b/v1` }}',
+         ("a.b/v1/Kind", "b/v1"), False),
+        ('{{ if and (.Capabilities.APIVersions.Has ("x/v1")) true }}', ("x/v1",), False),
+        ("{{ .Capabilities.KubeVersion.Version }}", (), False),
+        # Anything but a literal may be any entry of the list.
+        ('{{ if .Capabilities.APIVersions.Has (printf "%s/v1" .Values.group) }}', None, False),
+        ("{{ .Capabilities.APIVersions.Has .version }}", None, False),
+        ("{{ range .Capabilities.APIVersions }}{{ . }}{{ end }}", None, False),
+        ('{{ $apis := .Capabilities.APIVersions }}{{ $apis.Has "x/v1" }}', None, False),
+        ('{{ tpl "{{ .Capabilities.APIVersions.Has \\"{{ .Values.a }}\\" }}" . }}', None, False),
+        ('{{ .Capabilities.APIVersions.Has "a/v1" }}{{ .Capabilities.APIVersions.Has .b }}', None, False),
+        ("{{ if .Release.IsInstall }}", (), True),
+        ("{{ if $.Release.IsUpgrade -}}", (), True),
+        ("{{ .Values.IsUpgradeable }}", (), False),
+    ],
+)  # fmt: skip
+def test_questions(text: str, api_versions: tuple[str, ...] | None, upgrade: bool) -> None:
+    asked = asked_by([text])
+    assert (asked.api_versions, asked.upgrade) == (api_versions, upgrade)
+
+
+def test_the_questions_of_all_files_count() -> None:
+    asked = asked_by(['{{ .Capabilities.APIVersions.Has "b/v1" }}', '{{ .Capabilities.APIVersions.Has "a/v1" }}', ""])
+    assert asked.api_versions == ("a/v1", "b/v1")
+    assert asked_by(["IsInstall", '{{ .Capabilities.APIVersions.Has "b/v1" }}']).upgrade
