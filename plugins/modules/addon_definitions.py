@@ -25,12 +25,15 @@ extends_documentation_fragment:
 options:
   repo:
     description:
-      - A git checkout, or a folder inside one. All paths are relative to it.
-    type: path
+      - A git checkout, a folder inside one, or the URL of a git repository. All paths are relative to it.
+      - A URL is V(https://), V(ssh://), V(git@host:path) or V(file://), without credentials in it. It is fetched into
+        O(cache_dir), and git logs in by its own configuration, such as a credential helper or an SSH key.
+    type: str
     required: true
   revision:
     description:
-      - Branch, tag or commit to read; the checkout's C(HEAD) if empty.
+      - Branch, tag or commit to read. If empty, the checkout's C(HEAD), or the default branch of the URL.
+      - Where a branch and a tag have the same name, write V(refs/heads/NAME) or V(refs/tags/NAME).
     type: str
     default: ''
   path:
@@ -60,6 +63,43 @@ options:
       - Requests that one step of the run sends at the same time, at least 1.
     type: int
     default: 8
+  helm:
+    description:
+      - The C(helm) program, version 3 or 4, that M(rendimiento.addons.addon_render) uses for charts, a name or a path.
+        If empty, C(helm) is looked for in E(PATH).
+    type: str
+    default: ''
+  kustomize:
+    description:
+      - The C(kustomize) program, a name or a path. If empty, C(kustomize) is looked for in E(PATH).
+    type: str
+    default: ''
+  kustomize_allow:
+    description:
+      - What a kustomization may do beyond reading files of its repository. Each of these lets whoever writes to the
+        repository reach the network, or run programs, on the host that runs this step.
+      - V(remote) allows bases and files from other places, V(helm) allows C(helmCharts), V(plugins) allows generators
+        and transformers that are programs or containers.
+    type: list
+    elements: str
+    choices:
+      - remote
+      - helm
+      - plugins
+    default: []
+  program_seconds:
+    description:
+      - How long one call of C(helm), C(kustomize) or a fetch of C(git) may take, at least 1.
+    type: int
+    default: 120
+  cache_dir:
+    description:
+      - Folder for charts, renders and clones that later runs use again, for this user alone. It holds Secrets as they
+        are rendered.
+      - If empty, C(rendimiento-addons) in E(XDG_CACHE_HOME) or C(~/.cache); where that can't be written, nothing is
+        kept.
+    type: path
+    default: ''
 requirements:
   - git (the program), on the host that runs this step and M(rendimiento.addons.addon_render)
 attributes:

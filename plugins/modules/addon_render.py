@@ -10,8 +10,12 @@ description:
   - Reads the source of an add-on at the run's commit and writes its objects, placed in their namespaces and labelled,
     to a bundle file in the run directory. M(rendimiento.addons.addon_diff) plans from there.
   - An add-on is rendered once per run. A second call returns the same bundle.
-  - This version renders folders of plain YAML. Each C(.yaml), C(.yml) and C(.json) file below the folder is read, in
-    the order of their paths. Nothing in them is ever taken as a template.
+  - A chart of a chart repository or of a git folder is rendered by C(helm template), for the version and the API list
+    of the cluster, together with what the add-ons that it depends on bring. C(.Release.IsInstall) is true until the
+    add-on was applied for the first time.
+  - A git folder with a kustomization is rendered by C(kustomize build). In any other folder each C(.yaml), C(.yml) and
+    C(.json) file is read, in the order of their paths, and nothing in them is ever taken as a template.
+  - What was rendered before from the same inputs is taken from the cache, and no program is started.
   - Objects with the annotation C(helm.sh/hook) are kept apart as hooks; test hooks are left out.
 extends_documentation_fragment:
   - rendimiento.addons._attributes
@@ -19,10 +23,12 @@ extends_documentation_fragment:
   - rendimiento.addons._run.name
 requirements:
   - git (the program), on the host that runs this step
+  - helm (the program), version 3 or 4, for charts
+  - kustomize (the program), version 5, for kustomizations
 attributes:
   check_mode:
     details:
-      - It writes to the run directory only.
+      - It writes to the run directory and the cache only.
   diff_mode:
     support: N/A
     details:
@@ -56,7 +62,7 @@ path:
   type: str
   sample: /run/user/1000/rendimiento-addons-x3k9_a1b/bundle/dashboard.json
 source:
-  description: The kind of source.
+  description: The kind of source, V(helm), V(kustomize) or V(plain).
   returned: success
   type: str
   sample: plain
@@ -65,6 +71,11 @@ commit:
   returned: success
   type: str
   sample: 4c9a1c3f8f0a4b7d9e2f6a5b3c1d0e9f8a7b6c5d
+revision:
+  description: What people call the source, a chart's name and version, or the commit in short.
+  returned: success
+  type: str
+  sample: longhorn-1.10.2
 digest:
   description: A keyed hash over all objects and hooks. Equal digests mean equal content, in the same cluster.
   returned: success
@@ -82,10 +93,19 @@ hooks:
   elements: str
   sample: []
 from_cache:
-  description: Whether the bundle was taken from a cache. This version has none, so it is always V(false).
+  description: Whether the source was rendered from the same inputs before, so that nothing had to be rendered.
   returned: success
   type: bool
-  sample: false
+  sample: true
+started:
+  description: The calls of C(helm) and C(kustomize) that it took.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - helm repo
+    - helm pull
+    - helm template
 """
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.entry_points import addon_render

@@ -15,6 +15,7 @@ from local_cluster import Cluster
 from tests.integration.audit import Audit, Requests
 from tests.integration.gitops import Repository
 from tests.integration.kubectl import Kubectl, Object
+from tests.integration.logged_programs import LoggedPrograms
 from tests.integration.playbooks import PlaybookResult, Playbooks
 
 _KINDS = ("namespaces", "configmaps", "secrets", "deployments", "jobs", "pvc", "pv", "crd")
@@ -44,6 +45,8 @@ class Scene:
     def __init__(self, path: Path, folder: str, cluster: Cluster, kubectl: Kubectl, audit: Audit) -> None:
         self.repository = Repository(path / "gitops", folder)
         self.playbooks = Playbooks(path / "runs")
+        self.programs = LoggedPrograms(path / "programs", cluster.programs)
+        self.cache = path / "cache"
         self._cluster = cluster
         self._kubectl = kubectl
         self._audit = audit
@@ -82,5 +85,7 @@ class Scene:
             "repo": str(self.repository.path),
             "path": self.repository.folder,
             "kubeconfig": str(self._cluster.kubeconfig_of(user)),
+            "cache_dir": str(self.cache),
+            **{name: str(program) for name, program in self.programs.paths.items()},
         }
         return {f"addon_{name}": value for name, value in (defaults | options).items() if value is not None}

@@ -10,12 +10,17 @@ from .options import ACCESS_SPEC, STATE_NAMESPACE_SPEC, access_options
 ARGUMENT_SPEC = {
     **ACCESS_SPEC,
     **STATE_NAMESPACE_SPEC,
-    "repo": {"type": "path", "required": True},
+    "repo": {"type": "str", "required": True},
     "revision": {"type": "str", "default": ""},
     "path": {"type": "str", "default": "addons"},
     "only": {"type": "list", "elements": "str", "default": []},
     "impersonate": {"type": "str", "default": ""},
     "workers": {"type": "int", "default": 8},
+    "helm": {"type": "str", "default": ""},
+    "kustomize": {"type": "str", "default": ""},
+    "kustomize_allow": {"type": "list", "elements": "str", "choices": ["remote", "helm", "plugins"], "default": []},
+    "program_seconds": {"type": "int", "default": 120},
+    "cache_dir": {"type": "path", "default": ""},
 }
 
 
@@ -31,9 +36,15 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
                 impersonate=parameters["impersonate"],
                 only=parameters["only"],
                 workers=max(1, parameters["workers"]),
+                helm=parameters["helm"],
+                kustomize=parameters["kustomize"],
+                kustomize_allow=parameters["kustomize_allow"],
+                program_seconds=max(1, parameters["program_seconds"]),
+                cache=parameters["cache_dir"],
             ),
             check=invocation.check,
             process=invocation.process,
+            progress=invocation.progress,
         )
     )
     info = opened.info
@@ -53,4 +64,5 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
             "removed": info.removed,
             "written": opened.written,
         },
+        report=[f"{info.origin} at {info.commit[:12]}, cluster {info.server} ({info.server_version})"],
     )

@@ -11,16 +11,19 @@ ARGUMENT_SPEC = STEP_SPEC
 
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
-    bundle = render(open_session(parameters["run"]), parameters["name"])
+    session = open_session(parameters["run"])
+    bundle = render(session, parameters["name"], invocation.progress)
     return Result(
         values={
-            "path": str(open_session(parameters["run"]).directory.path / "bundle" / f"{bundle.name}.json"),
+            "path": str(session.directory.path / "bundle" / f"{bundle.name}.json"),
             "source": bundle.source_kind,
             "commit": bundle.commit,
+            "revision": bundle.revision,
             "digest": bundle.digest,
             "objects": len(bundle.objects),
             "hooks": [str(item.key) for item in bundle.hooks],
             "from_cache": bundle.from_cache,
+            "started": bundle.started,
         },
         warnings=[f"add-on {bundle.name}: {text}" for text in bundle.warnings],
     )

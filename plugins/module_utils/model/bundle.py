@@ -32,19 +32,22 @@ class BundleObject:
 class Bundle:
     """A rendered add-on.
 
-    ``commit`` is the commit its source was read at. ``digest`` is a keyed hash over objects and hooks;
-    ``render_key`` one over everything that went into the render.
+    ``commit`` is the commit its source was read at, ``revision`` what people call it: a chart's name and version, or a
+    short commit. ``digest`` is a keyed hash over objects and hooks; ``render_key`` one over everything that went into
+    the render. ``started`` names the calls of helm and kustomize that it took.
     """
 
     name: str
     source_kind: str
     commit: str
+    revision: str
     digest: str
     render_key: str
     objects: list[BundleObject] = field(default_factory=list)
     hooks: list[BundleObject] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     from_cache: bool = False
+    started: list[str] = field(default_factory=list)
 
     def keys(self) -> set[ObjectKey]:
         return {item.key for item in self.objects}

@@ -323,6 +323,14 @@ def kinds_of_definition(manifest: Manifest) -> list[tuple[str, str, str, bool]]:
     return [(group, name, kind, spec.get("scope") == "Namespaced") for name in served if isinstance(name, str)]
 
 
+def api_versions_of(manifests: Iterable[Manifest]) -> Iterator[str]:
+    """What the CustomResourceDefinitions among these add to a cluster's API list, in Helm's two forms."""
+    for manifest in filter(is_definition, manifests):
+        for group, version, kind, _inside in kinds_of_definition(manifest):
+            yield join_api_version(group, version)
+            yield f"{join_api_version(group, version)}/{kind}"
+
+
 def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 

@@ -35,12 +35,20 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class RunOptions:
-    """The options of a run that steps after ``addon_definitions`` need; paths are on the host that runs the steps."""
+    """The options of a run that steps after ``addon_definitions`` need; paths are on the host that runs the steps.
+
+    ``cache`` is the folder that is really used; ``helm`` and ``kustomize`` are as given, and looked for when needed.
+    """
 
     state_namespace: str
     impersonate: str = ""
     only: list[str] = field(default_factory=list)
     workers: int = 8
+    helm: str = ""
+    kustomize: str = ""
+    kustomize_allow: list[str] = field(default_factory=list)
+    program_seconds: int = 120
+    cache: str = ""
 
 
 @dataclass(slots=True)
@@ -57,9 +65,9 @@ class RunInfo:
     """``run.json``: who runs what, where.
 
     ``order`` holds the add-ons to plan, dependencies first; ``others`` the valid definitions that ``only`` left out;
-    ``repository`` is the folder in the git checkout that all paths are relative to. ``record_kind_served`` is false in
-    a preview of a cluster without bootstrap. ``pid`` is the process whose end is the end of the run, 0 when a shipped
-    module can't tell.
+    ``repository`` is the folder in the git checkout that all paths are relative to, ``remote`` the URL that it is a
+    clone of, if a URL was given. ``record_kind_served`` is false in a preview of a cluster without bootstrap. ``pid``
+    is the process whose end is the end of the run, 0 when a shipped module can't tell.
     """
 
     run_id: str
@@ -68,6 +76,7 @@ class RunInfo:
     pid: int
     started: float
     repository: str
+    remote: str
     commit: str
     path: str
     server: str
@@ -82,6 +91,11 @@ class RunInfo:
     removed: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     schema: int = SCHEMA_VERSION
+
+    @property
+    def origin(self) -> str:
+        """The repository as the user knows it: its URL, or the folder."""
+        return self.remote or self.repository
 
     @property
     def protected(self) -> dict[str, str]:

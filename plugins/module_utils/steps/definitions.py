@@ -13,20 +13,22 @@ import platform
 import secrets
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from ..cache.folder import CacheFolder
 from ..cluster.access import AccessOptions, Credential, resolve
 from ..cluster.client import ApiError, Client
 from ..cluster.discovery import Discovery, discover
 from ..model.definition import Definition, claimed_name, dependency_order, parse_definition
-from ..model.errors import AddonError, CredentialError, DefinitionError, DocumentError, RepositoryError
+from ..model.errors import AddonError, CacheError, CredentialError, DefinitionError, DocumentError, RepositoryError
 from ..model.names import KEY_FIELD, KEY_SECRET, RECORD_CRD, SOURCE_ANNOTATION
 from ..model.record import Record, record_manifest
 from ..model.run_directory import InvalidDefinition, RunDirectory, RunInfo, RunOptions, SourcedDefinition
 from ..model.wording import listed
 from ..repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
+from ..repository.remote import fetch, is_url
 from .records import apply_record, bootstrap_error, list_records
 from .removals import removed_addons
 from .session import save_credential
@@ -44,6 +46,7 @@ class DefinitionsRequest:
     options: RunOptions
     check: bool
     process: int
+    progress: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +84,45 @@ def read_definitions(request: DefinitionsRequest) -> DefinitionsResult:
         raise CredentialError(
             "is no name of an account", subject="addon_impersonate", hint="give system:serviceaccount:…"
         )
-    checkout = Checkout.open(request.repo, request.revision)
-    files = _read_files(checkout, request.path)
-    credential = resolve(request.access)
     directory = RunDirectory.create()
     try:
-        return _open_run(request, checkout, files, credential, directory)
+        warnings: list[str] = []
+        cache = _cache(request.options.cache, directory, warnings)
+        checkout = _checkout(request, cache)
+        files = _read_files(checkout, request.path)
+        credential = resolve(request.access)
+        request.options.cache = str(cache.path)
+        return _open_run(request, checkout, files, credential, directory, warnings)
     except BaseException:
         directory.remove()
         raise
 
 
+def _cache(wanted: str, directory: RunDirectory, warnings: list[str]) -> CacheFolder:
+    """The cache that was asked for, or the user's own; where there is no place for that, one that ends with the run."""
+    try:
+        return CacheFolder.open(wanted)
+    except CacheError as error:
+        if wanted:
+            raise
+        warnings.append(f"nothing is kept for the next run: {error}")
+        return CacheFolder.open(str(directory.path / "cache"))
+
+
+def _checkout(request: DefinitionsRequest, cache: CacheFolder) -> Checkout:
+    if is_url(request.repo):
+        seconds = request.options.program_seconds
+        return fetch(request.repo, request.revision, cache, seconds, request.progress)
+    return Checkout.open(request.repo, request.revision)
+
+
 def _open_run(
-    request: DefinitionsRequest, checkout: Checkout, files: _Files, credential: Credential, directory: RunDirectory
+    request: DefinitionsRequest,
+    checkout: Checkout,
+    files: _Files,
+    credential: Credential,
+    directory: RunDirectory,
+    warnings: list[str],
 ) -> DefinitionsResult:
     options = request.options
     client = Client(credential, workers=options.workers, files=directory.folder("credential"))
@@ -111,7 +140,7 @@ def _open_run(
         files.refuse(name, f"{files.valid[name].file}: {error.message}")
     order = [name for name in order if name in files.valid]
     defined = files.valid.keys() | files.protected
-    removed, warnings = removed_addons(checkout, request.path, known, defined, files.invalid, options.only)
+    removed, doubts = removed_addons(checkout, request.path, known, defined, files.invalid, options.only)
     chosen = _chosen(options.only, [*order, *files.protected, *removed])
     info = RunInfo(
         run_id=secrets.token_hex(6),
@@ -120,6 +149,7 @@ def _open_run(
         pid=request.process,
         started=time.time(),
         repository=str(checkout.root / checkout.prefix),
+        remote=request.repo if is_url(request.repo) else "",
         commit=checkout.commit,
         path=request.path,
         server=credential.host,
@@ -132,7 +162,7 @@ def _open_run(
         others=[name for name in order if name not in chosen],
         invalid=[item for item in files.invalid if item.name in chosen or not item.name],
         removed=[name for name in removed if name in chosen],
-        warnings=[*_uncommitted(checkout, request.revision), *warnings],
+        warnings=[*warnings, *_uncommitted(checkout, request.revision), *doubts],
     )
     written = _write_records(client, checkout, files, info, known)
     _recall(client, info, known)

@@ -22,6 +22,7 @@ from ..model.masking import Placeholders
 from ..model.objects import GroupKind
 from ..model.record import Record
 from ..model.run_directory import RunDirectory, RunInfo
+from ..repository.git import Checkout
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -38,6 +39,8 @@ class Session:
         self.directory = RunDirectory.open(path)
         self.info: RunInfo = self.directory.info
         self.mutex = threading.Lock()
+        self.checkouts: dict[tuple[str, str], Checkout] = {}
+        """Other repositories that sources are in, by URL and revision: each is asked once for what a branch is at."""
 
     @cached_property
     def _secrets(self) -> dict[str, Any]:

@@ -20,7 +20,6 @@ _PREVIEW_DIFF_CHARACTERS = 3000
 _PREVIEW_BYTES = 250_000
 _HISTORY_ENTRIES = 10
 MESSAGE_CHARACTERS = 2000
-_REVISION_CHARACTERS = 12
 
 
 def status_after(session: Session, name: str, outcome: Outcome) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def _planned(session: Session, record: Record, plan: Plan, outcome: Outcome, now
     status["preview"] = _preview(plan) if outcome.phase != "Synced" else {"counts": {}, "digest": ""}
     if outcome.phase == "Synced" and bundle:
         status |= {
-            "revision": bundle.commit[:_REVISION_CHARACTERS],
+            "revision": bundle.revision,
             "renderKey": bundle.render_key,
             "appliedHash": bundle.digest,
             "appliedSyncRequest": record.sync_request,
@@ -62,7 +61,7 @@ def _planned(session: Session, record: Record, plan: Plan, outcome: Outcome, now
     if outcome.changed:
         status["world"] = _world(session)
         entry = {
-            "revision": bundle.commit[:_REVISION_CHARACTERS] if bundle else "",
+            "revision": bundle.revision if bundle else "",
             "commit": session.info.commit,
             "digest": bundle.digest if bundle else "",
             "run": session.info.run_id,

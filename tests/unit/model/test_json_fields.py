@@ -49,7 +49,7 @@ class Outer:
                 applied=[AppliedObject(KEY, "v1", "create", FACTS)]),
         Plan("web", "d", "1", True, [PlanItem(KEY, "v1", "update", "verified", takes_over=[Takeover("m", "f")],
                                               facts=FACTS, patch=[{"op": "add", "path": "", "value": None}])], [KEY]),
-        Bundle("web", "plain", "c", "d", "r", [BundleObject({"a": {"b": None}}, "f.yaml", True)], warnings=["w"]),
+        Bundle("web", "plain", "c", "v", "d", "r", [BundleObject({"a": {"b": None}}, "f.yaml", True)], warnings=["w"]),
     ],
 )  # fmt: skip
 def test_there_and_back(value: Any) -> None:

@@ -40,6 +40,7 @@ def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def info(**fields: Any) -> RunInfo:
     values: dict[str, Any] = {
         "run_id": "r", "host": "h", "user": "u", "pid": os.getpid(), "started": 1.5, "repository": "/repo",
+        "remote": "",
         "commit": "c", "path": "addons", "server": "https://s", "server_version": "v1.37.2", "check": False,
         "comparable": True, "record_kind_served": True, "options": RunOptions("rendimiento-system"),
     }  # fmt: skip
@@ -80,7 +81,7 @@ def test_typed_files_there_and_back(parent: Path) -> None:
     definition = Definition.from_json({"name": "web", "namespace": "w", "git": {"path": "x"}, "values": {"a": None}})
     sourced = SourcedDefinition("addons/web.yaml", "blob", definition)
     written = info(options=RunOptions("s", "account", ["web"], 3), invalid=[InvalidDefinition("f", "web", "why")])
-    bundle = Bundle("web", "plain", "c", "d", "r", [BundleObject({"kind": "A"}, "f")])
+    bundle = Bundle("web", "plain", "c", "v", "d", "r", [BundleObject({"kind": "A"}, "f")])
     directory.save_info(written)
     directory.save_definition(sourced)
     directory.save_bundle(bundle)

@@ -75,6 +75,7 @@ class MadeRun:
             pid=os.getpid(),
             started=0.0,
             repository="/nowhere",
+            remote="",
             commit=COMMIT,
             path="addons",
             server="https://server",
@@ -82,7 +83,7 @@ class MadeRun:
             check=False,
             comparable=True,
             record_kind_served=True,
-            options=RunOptions("rendimiento-system"),
+            options=RunOptions("rendimiento-system", cache=str(path.parent / "cache")),
         )
         self.records: dict[str, Record] = {}
 
@@ -113,7 +114,7 @@ class MadeRun:
         if objects is not None and here:
             made = [BundleObject(manifest, f"{name}.yaml") for manifest in objects]
             hooked = [BundleObject(manifest, f"{name}.yaml") for manifest in hooks]
-            self.directory.save_bundle(Bundle(name, "plain", COMMIT, "digest", "render key", made, hooked))
+            self.directory.save_bundle(Bundle(name, "plain", COMMIT, COMMIT[:12], "digest", "render key", made, hooked))
         if items is not None:
             values = {"digest": "plan digest", **(plan or {})}
             self.directory.save_plan(Plan(name, "digest", "1", True, list(items), list(gone), **values))

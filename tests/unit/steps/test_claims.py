@@ -87,7 +87,8 @@ def test_own_new_and_foreign_objects_are_left_as_they_are(run: MadeRun, owner: s
 def test_a_namespace_may_be_created_by_several(run: MadeRun) -> None:
     manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}
     run.add("other")
-    run.directory.save_bundle(Bundle("other", "plain", "", "", "", [BundleObject(manifest, "createNamespace", True)]))
+    made = BundleObject(manifest, "createNamespace", True)
+    run.directory.save_bundle(Bundle("other", "plain", "", "", "", "", [made]))
     namespace = BundleObject(manifest, "").key
     assert settled(run, "app", item("web", "create", key=namespace, generated=True)).action == "create"
     assert settled(run, "app2", item("web", "create", key=namespace)).action == "create"

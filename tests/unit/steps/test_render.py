@@ -44,7 +44,7 @@ def made(run: MadeRun, repository: Repository, *manifests: Any, name: str = "app
     run.info.repository = str(repository.path)
     run.add(name, objects=None, **definition)
     run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED).to_json())
-    bundle = render(run.session, name)
+    bundle = render(run.session, name, print)
     assert run.directory.bundle(name) == bundle
     return [str(item.key) for item in bundle.objects]
 
@@ -111,7 +111,7 @@ def test_what_can_not_be_put_in_order_is_known_before_anything_is_written(
 def test_a_second_render_of_a_run_is_the_stored_one(run: MadeRun, repository: Repository) -> None:
     made(run, repository, config("a"))
     repository.commit({"app/0.json": None, "app/1.json": json.dumps(config("b"))})
-    assert [item.key.name for item in render(run.session, "app").objects] == ["a"]
+    assert [item.key.name for item in render(run.session, "app", print).objects] == ["a"]
 
 
 def test_digests_move_with_what_they_stand_for(run: MadeRun, repository: Repository) -> None:

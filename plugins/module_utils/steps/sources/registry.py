@@ -5,16 +5,15 @@ They are imported by name since a module that is shipped to another host only br
 
 from __future__ import annotations
 
-from ...model.errors import RenderError
+from .helm import HelmSource
+from .kustomize import KustomizeSource
 from .plain import PlainSource
 from .source import Source, SourceRequest
 
-SOURCES: tuple[Source, ...] = (PlainSource(),)
+SOURCES: tuple[Source, ...] = (HelmSource(), KustomizeSource(), PlainSource())
+"""A folder with a ``Chart.yaml`` is a chart, whatever else is in it. Plain YAML takes every other folder."""
 
 
 def source_for(request: SourceRequest) -> Source:
-    """:raises RenderError: when no source kind renders this definition."""
-    for source in SOURCES:
-        if source.accepts(request):
-            return source
-    raise RenderError("helm: this version renders folders of plain YAML only", hint="commit the rendered chart as YAML")
+    """The source kind that renders this definition."""
+    return next(source for source in SOURCES if source.accepts(request))

@@ -1,32 +1,74 @@
-"""What a source kind is: it recognises its definitions and reads the documents of one add-on."""
+"""What a source kind is: it recognises its definitions, says what goes into a render, and renders."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
+from ...cache.folder import CacheFolder
+from ...model.cluster_facts import Asked, ClusterFacts
 from ...model.definition import Definition
 from ...model.normalise import SourceObject
+from ...programs.program import Program
 from ...repository.git import Checkout
 
 
 @dataclass(frozen=True, slots=True)
+class Tools:
+    """What renders need besides their source. ``helm`` and ``kustomize`` find the program when they are called.
+
+    :param allow: what a kustomization may do beyond reading files: ``remote``, ``helm``, ``plugins``.
+    :param work: a private folder of this run, for temporary files.
+    :param progress: shows one line; called before what may take more than a few seconds.
+    """
+
+    cache: CacheFolder
+    helm: Callable[[], Program]
+    kustomize: Callable[[], Program]
+    allow: frozenset[str]
+    work: Path
+    progress: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """What a source may use: the definition and the gitops repository at the run's commit."""
+    """What a source may use: the definition, the gitops repository at the run's commit, the cluster it renders for.
+
+    ``source`` is the checkout that ``git.path`` is in: the same one, unless the definition names another repository or
+    revision. Values files are always in ``checkout``.
+    """
 
     definition: Definition
     checkout: Checkout
+    source: Checkout
+    cluster: ClusterFacts
+    tools: Tools
 
 
 @dataclass(slots=True)
 class Rendered:
-    """Documents as the source has them. ``inputs`` is all that went in, for the render key: what the
-    source kind read, and the cluster's version and API list where it renders for them."""
+    """Documents as the source has them, and what of the cluster they depend on."""
 
-    commit: str
-    inputs: dict[str, Any]
     documents: list[SourceObject] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    asked: Asked = field(default_factory=Asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """A render that is ready to be made.
+
+    :param inputs: plain JSON; all that goes in, but for the facts of the cluster that the render turns out to ask for.
+        Equal inputs and equal answers mean an equal render.
+    :param revision: what people call it: a chart's name and version, or a commit.
+    :param render: makes it; :raises AddonError: one clear line when the source can't be rendered.
+    """
+
+    inputs: dict[str, Any]
+    revision: str
+    render: Callable[[], Rendered]
 
 
 class Source(Protocol):
@@ -37,5 +79,8 @@ class Source(Protocol):
     def accepts(self, request: SourceRequest) -> bool:
         """Whether this source kind is the one that renders the definition."""
 
-    def render(self, request: SourceRequest) -> Rendered:
-        """:raises AddonError: one clear line when the source can't be rendered."""
+    def prepare(self, request: SourceRequest) -> Preparation:
+        """Find out what goes in, without rendering. Cheap when nothing changed: no program of a source is started.
+
+        :raises AddonError: one clear line when there is no such source.
+        """

@@ -1,0 +1,307 @@
+"""Charts in git folders and chart repositories, rendered by the real helm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.helm import HelmSource
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.source import Rendered
+from tests.chart_repository import ChartRepository
+from tests.unit.steps.sources.made_request import CLUSTER, Workshop
+
+CHART = "apiVersion: v2\nname: c\nversion: 1.0.0\n"
+VALUES = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: values}
+data: {{ .Values | toJson | quote }}
+"""
+CRD = json.dumps(
+    {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.x.io"},
+        "spec": {"group": "x.io", "names": {"kind": "Thing"}, "versions": [{"name": "v1", "served": True}]},
+    }
+)
+
+
+def chart(files: Mapping[str, str], at: str = "c", **metadata: str) -> dict[str, str]:
+    head = "".join(f"{key}: {value}\n" for key, value in {"apiVersion": "v2", "name": "c", "version": "1.0.0"}.items())
+    extra = "".join(f"{key}: {value}\n" for key, value in metadata.items())
+    return {f"{at}/Chart.yaml": head + extra, **{f"{at}/{path}": text for path, text in files.items()}}
+
+
+def show(expression: str, name: str = "shown") -> str:
+    return f'{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{it: "{{{{ {expression} }}}}"}}}}\n'
+
+
+def rendered(workshop: Workshop, files: Mapping[str, str] | None = None, **fields: Any) -> Rendered:
+    if files is not None:
+        workshop.repository.commit(files)
+    return HelmSource().prepare(workshop.request(**{"git": {"path": "c"}, **fields})).render()
+
+
+def shown(made: Rendered) -> dict[str, str]:
+    """What each ConfigMap of a render shows, by name."""
+    manifests = [document.manifest for document in made.documents if document.manifest["kind"] == "ConfigMap"]
+    return {manifest["metadata"]["name"]: manifest["data"]["it"] for manifest in manifests}
+
+
+@pytest.fixture
+def charts(tmp_path: Path, programs: dict[str, Path]) -> Iterator[ChartRepository]:
+    with ChartRepository(tmp_path / "charts", programs["helm"]) as repository:
+        yield repository
+
+
+@pytest.mark.parametrize(
+    ("source", "accepted"),
+    [
+        ({"helm": {"repo": "https://x.io", "chart": "c", "version": "1"}}, True),
+        ({"git": {"path": "c"}}, True),
+        ({"git": {"path": "./c/"}}, True),
+        ({"git": {"path": "c/templates"}}, False),
+        ({"git": {"path": "."}}, False),
+        ({"git": {"path": "nowhere"}}, False),
+    ],
+)
+def test_what_is_a_chart(workshop: Workshop, source: dict[str, Any], accepted: bool) -> None:
+    workshop.repository.commit(chart({"templates/a.yaml": show("1")}))
+    assert HelmSource().accepts(workshop.request(**source)) is accepted
+
+
+def test_a_chart_may_be_the_whole_repository(workshop: Workshop) -> None:
+    workshop.repository.commit(chart({"templates/a.yaml": show(".Chart.Name")}, at="."))
+    assert HelmSource().accepts(workshop.request(git={"path": "."}))
+    assert shown(rendered(workshop, git={"path": "."})) == {"shown": "c"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (".Release.Name", "web"),
+        (".Release.Namespace", "w"),
+        (".Release.IsInstall", "true"),
+        (".Capabilities.KubeVersion", "v1.37.2"),
+        ('.Capabilities.APIVersions.Has "apps/v1/Deployment"', "true"),
+        ('.Capabilities.APIVersions.Has "v1/Secret"', "false"),
+        ('.Files.Get "data.txt"', "data"),
+        ('tpl "{{ .Values.own }}" .', "1"),
+    ],
+)
+def test_what_templates_see(workshop: Workshop, expression: str, expected: str) -> None:
+    files = chart({"templates/a.yaml": show(expression), "data.txt": "data", "values.yaml": "own: 1"})
+    assert shown(rendered(workshop, files)) == {"shown": expected}
+
+
+def test_values_of_files_and_of_the_definition_in_their_order(workshop: Workshop) -> None:
+    files = chart({"templates/a.yaml": VALUES, "values.yaml": "a: chart\nb: chart\nc: chart\nd: chart\ngone: chart"})
+    files |= {"one.yaml": "b: one\nc: one\nd: one", "deep/two.yml": "c: two\nd: two\n", "empty.yaml": "# nothing\n"}
+    values = {"d": "definition", "e": "{{ data }}", "gone": None, "1e3": "0644", "list": [1.5, "on", {"y": True}]}
+    git = {"path": "c", "valuesFiles": ["one.yaml", "./deep/two.yml", "empty.yaml"]}
+    (document,) = rendered(workshop, files, git=git, values=values).documents
+    assert json.loads(document.manifest["data"]) == {
+        "a": "chart",
+        "b": "one",
+        "c": "two",
+        "d": "definition",
+        "e": "{{ data }}",
+        "1e3": "0644",
+        "list": [1.5, "on", {"y": True}],
+    }
+
+
+def test_objects_hooks_and_definitions_with_their_places(workshop: Workshop) -> None:
+    hook = "apiVersion: v1\nkind: Pod\nmetadata: {name: h, annotations: {helm.sh/hook: 'post-install, test'}}\n"
+    files = chart({"templates/a.yaml": show("1", "a") + "---\n" + show("2", "b"), "templates/h.yaml": hook})
+    made = rendered(workshop, files | chart({"crds/things.yaml": CRD}))
+    assert [(document.manifest["kind"], document.source) for document in made.documents] == [
+        ("CustomResourceDefinition", "c/crds/things.yaml"),
+        ("ConfigMap", "c/templates/a.yaml, document 1"),
+        ("ConfigMap", "c/templates/a.yaml, document 2"),
+        ("Pod", "c/templates/h.yaml"),
+    ]
+
+
+@pytest.mark.parametrize("place", ["crds/things.yaml", "templates/things.yaml"])
+def test_a_charts_own_kinds_count_as_served(workshop: Workshop, place: str) -> None:
+    files = chart({place: CRD, "templates/a.yaml": show('.Capabilities.APIVersions.Has "x.io/v1/Thing"')})
+    made = rendered(workshop, files)
+    assert shown(made) == {"shown": "true"}
+    assert made.asked.brings == ("x.io/v1", "x.io/v1/Thing")
+    assert workshop.started.count("helm template") == 2
+    # Once they are there, one call will do, and nothing else comes out.
+    later = rendered(workshop, cluster=CLUSTER.with_kinds(made.asked.brings))
+    assert later == made
+    assert workshop.started.count("helm template") == 3
+    assert made.asked.answers(CLUSTER) == made.asked.answers(CLUSTER.with_kinds(made.asked.brings))
+
+
+def test_kinds_that_nobody_asks_for_cost_no_second_call(workshop: Workshop) -> None:
+    rendered(workshop, chart({"crds/things.yaml": CRD, "templates/a.yaml": show("1")}))
+    assert workshop.started.count("helm template") == 1
+
+
+def inputs(workshop: Workshop, **fields: Any) -> Any:
+    return HelmSource().prepare(workshop.request(**{"git": {"path": "c"}, **fields})).inputs
+
+
+def test_inputs_move_with_all_that_goes_in_and_nothing_else(workshop: Workshop) -> None:
+    workshop.repository.commit(chart({"templates/a.yaml": show("1")}) | {"v.yaml": "a: 1"})
+    git = {"path": "c", "valuesFiles": ["v.yaml"]}
+    first = inputs(workshop, git=git)
+    workshop.repository.commit({"README.md": "unrelated"})
+    assert inputs(workshop, git=git, title="Web", wait=5, cluster=CLUSTER.with_kinds(["x/v1"])) == first
+    others: list[dict[str, Any]] = [
+        {"values": {"a": 1}},
+        {"releaseName": "other"},
+        {"namespace": "other"},
+        {"cluster": replace(CLUSTER, version="v1.36.0")},
+        {"git": {"path": "c"}},
+    ]
+    seen = [first, *(inputs(workshop, **{"git": git, **other}) for other in others)]
+    workshop.repository.commit({"v.yaml": "a: 2"})
+    seen.append(inputs(workshop, git=git))
+    workshop.repository.commit({"c/templates/a.yaml": show("2")})
+    seen.append(inputs(workshop, git=git))
+    assert len({json.dumps(one) for one in seen}) == len(seen)
+    assert [call for call in workshop.started if call != "helm version"] == []
+
+
+def test_the_version_of_helm_is_asked_once(workshop: Workshop) -> None:
+    workshop.repository.commit(chart({"templates/a.yaml": show("1")}))
+    for _ in range(3):
+        assert inputs(workshop)["helm"].startswith("v")
+    assert workshop.started == ["helm version"]
+
+
+def test_links_inside_the_repository_are_followed(workshop: Workshop) -> None:
+    workshop.repository.write(chart({"templates/a.yaml": show("1", "a")}) | {"shared/b.yaml": show("2", "b")})
+    (workshop.repository.path / "c/templates/b.yaml").symlink_to("../../shared/b.yaml")
+    workshop.repository.commit({})
+    before = inputs(workshop)
+    assert shown(rendered(workshop)) == {"a": "1", "b": "2"}
+    workshop.repository.commit({"shared/b.yaml": show("3", "b")})
+    assert shown(rendered(workshop)) == {"a": "1", "b": "3"}
+    assert inputs(workshop) != before
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../../../outside", "../../missing.yaml"])
+def test_links_that_lead_elsewhere_are_refused(workshop: Workshop, target: str) -> None:
+    workshop.repository.write(chart({"templates/a.yaml": show("1")}))
+    (workshop.repository.path / "c/templates/b.yaml").symlink_to(target)
+    workshop.repository.commit({})
+    with pytest.raises(AddonError, match=rf"^c/templates/b.yaml: is a symbolic link to {target}, which is no file"):
+        rendered(workshop)
+
+
+def test_a_dependency_in_the_same_repository(workshop: Workshop) -> None:
+    library = {"library/Chart.yaml": "{apiVersion: v2, name: library, version: 0.1.0, type: library}"}
+    library["library/templates/_help.tpl"] = '{{ define "library.word" }}from the library{{ end }}'
+    dependency = "[{name: library, version: 0.1.0, repository: 'file://../library'}]"
+    files = chart({"templates/a.yaml": show('include "library.word" .')}, dependencies=dependency) | library
+    assert shown(rendered(workshop, files)) == {"shown": "from the library"}
+    before = inputs(workshop)
+    workshop.repository.commit({"unrelated/x": "1"})
+    # The smallest folder that holds both is the repository itself here.
+    assert inputs(workshop) != before
+
+
+def test_a_dependency_may_be_a_link_to_a_folder_beside_the_chart(workshop: Workshop) -> None:
+    """Another one lies in ``charts/`` as an archive, and there is no lock file: nothing has to be brought."""
+    dependency = "[{name: library, version: 0.1.0, repository: 'file://../library'}]"
+    library = {"library/Chart.yaml": "{apiVersion: v2, name: library, version: 0.1.0, type: library}"}
+    library["library/templates/_help.tpl"] = '{{ define "library.word" }}from the library{{ end }}'
+    workshop.repository.write(chart({"templates/a.yaml": show('include "library.word" .')}, dependencies=dependency))
+    (workshop.repository.path / "c/charts").mkdir()
+    (workshop.repository.path / "c/charts/library").symlink_to("../../library")
+    assert shown(rendered(workshop, library)) == {"shown": "from the library"}
+    assert workshop.started == ["helm version", "helm template"]
+
+
+@pytest.mark.parametrize("vendored", ["charts/sub/Chart.yaml", "charts/sub-1.0.0.tgz"])
+def test_vendored_dependencies_need_nothing_else(workshop: Workshop, charts: ChartRepository, vendored: str) -> None:
+    archive = charts.add("sub", "1.0.0", {"templates/a.yaml": show(".Values.word", "sub"), "values.yaml": "word: sub"})
+    dependency = "[{name: sub, version: 1.0.0, repository: 'https://nowhere.invalid', condition: sub.enabled}]"
+    files = chart({"templates/a.yaml": show("1", "main")}, dependencies=dependency)
+    if vendored.endswith(".tgz"):
+        workshop.repository.write({f"c/{vendored}": archive.read_bytes()})
+    else:
+        files |= {"c/charts/sub/Chart.yaml": "{apiVersion: v2, name: sub, version: 1.0.0}"}
+        files |= {"c/charts/sub/values.yaml": "word: sub", "c/charts/sub/templates/a.yaml": show(".Values.word", "sub")}
+    assert shown(rendered(workshop, files)) == {"main": "1", "sub": "sub"}
+    assert shown(rendered(workshop, values={"sub": {"enabled": False}})) == {"main": "1"}
+    assert charts.requests == []
+
+
+def test_locked_dependencies_are_downloaded(workshop: Workshop, charts: ChartRepository, programs: Any) -> None:
+    charts.add("sub", "1.0.0", {"templates/a.yaml": show("1", "old")})
+    charts.add("sub", "1.0.1", {"templates/a.yaml": show("1", "new")})
+    dependency = f"[{{name: sub, version: ^1.0.0, repository: '{charts.url}'}}]"
+    workshop.repository.write(chart({"templates/a.yaml": show("1", "main")}, dependencies=dependency))
+    with pytest.raises(AddonError, match=r"Chart\.lock"):
+        rendered(workshop, {})
+    charts.helm("dependency", "update", str(workshop.repository.path / "c"))
+    workshop.repository.commit({"c/charts/sub-1.0.1.tgz": None, ".gitignore": "charts/"})
+    charts.add("sub", "1.0.2", {"templates/a.yaml": show("1", "newer")})
+    assert shown(rendered(workshop)) == {"main": "1", "new": "1"}
+
+
+def test_a_chart_of_a_repository(workshop: Workshop, charts: ChartRepository) -> None:
+    charts.add("c", "1.0.0", {"templates/a.yaml": show(".Chart.Version")})
+    charts.add("c", "1.1.0", {"templates/a.yaml": show(".Chart.Version")})
+    source: dict[str, Any] = {"git": None, "helm": {"repo": charts.url, "chart": "c", "version": "1.0.0"}}
+    workshop.repository.commit({})
+    made = HelmSource().prepare(workshop.request(**source))
+    assert made.revision == "c-1.0.0"
+    assert shown(made.render()) == {"shown": "1.0.0"}
+    charts.requests.clear()
+    assert HelmSource().prepare(workshop.request(**source)).inputs == made.inputs
+    assert charts.requests == []
+    assert workshop.said == [f"downloading the chart c 1.0.0 from {charts.url}"]
+
+
+@pytest.mark.parametrize(
+    ("files", "fields", "message"),
+    [
+        ({}, {"git": {"path": "c", "valuesFiles": ["none.yaml"]}},
+         "valuesFiles: none.yaml is no file of commit *. Correct the path."),
+        ({}, {"git": {"path": "c", "valuesFiles": ["c/templates"]}},
+         "valuesFiles: c/templates is no file of commit *. Correct the path."),
+        ({"v.yaml": "a: 1\na: 2"}, {"git": {"path": "c", "valuesFiles": ["v.yaml"]}},
+         "v.yaml:2: the key a stands twice in one mapping"),
+        ({"v.yaml": "[1]"}, {"git": {"path": "c", "valuesFiles": ["v.yaml"]}}, "v.yaml: is no mapping of values"),
+        ({"v.yaml": "a: 1\n---\nb: 1"}, {"git": {"path": "c", "valuesFiles": ["v.yaml"]}},
+         "v.yaml:3: a second document starts here, only one is expected"),
+        ({"v.yaml": "version https://git-lfs.github.com/spec/v1\n"}, {"git": {"path": "c", "valuesFiles": ["v.yaml"]}},
+         "v.yaml: is a Git LFS pointer, not the file. Commit the file itself."),
+        ({}, {"valuesFrom": [{"secret": "s"}]},
+         "valuesFrom: this version can't do that yet. Put the values into values."),
+        ({"c/templates/big.yaml": "version https://git-lfs.github.com/spec/v1\n"}, {},
+         "templates/big.yaml: is a Git LFS pointer, not the file. Commit the file itself."),
+    ],
+)  # fmt: skip
+def test_errors(workshop: Workshop, files: dict[str, str], fields: dict[str, Any], message: str) -> None:
+    commit = workshop.repository.commit(chart({"templates/a.yaml": show("1")}) | files)
+    with pytest.raises(AddonError) as caught:
+        rendered(workshop, **fields)
+    assert str(caught.value) == message.replace("*", commit[:12])
+
+
+def test_no_message_repeats_what_looks_like_a_secret(workshop: Workshop) -> None:
+    files = chart({"templates/a.yaml": '{{ fail (printf "no %s for %s" .Values.db.password .Values.host) }}'})
+    with pytest.raises(AddonError) as caught:
+        rendered(workshop, files, values={"db": {"password": "hunter2-hunter2"}, "host": "db.example.com"})
+    assert str(caught.value) == "c/templates/a.yaml:1: no … for db.example.com. Correct the values."
+
+
+def test_nothing_is_left_in_the_work_folder(workshop: Workshop) -> None:
+    rendered(workshop, chart({"templates/a.yaml": show("1")}), values={"a": 1})
+    assert list(workshop.work.iterdir()) == []
