@@ -1,4 +1,4 @@
-"""The demo: a gitops repository is previewed, synced, changed, synced again and pruned on a private Kubernetes API.
+"""The demo: a gitops repository of eight add-ons is previewed, synced, edited and pruned on a private Kubernetes API.
 
 `make demo` runs it. Cluster and repository stay in .local/demo for looking around, until `make demo-down`.
 """
@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,9 +25,16 @@ DEMO = ROOT / ".local" / "demo"
 CLUSTER = DEMO / "cluster"
 KUBECONFIG = CLUSTER / "kubeconfig"
 REPOSITORY = DEMO / "gitops"
+CHARTS = DEMO / "charts"
+CHARTS_PORT = 8879  # as addons/certificates.yaml has it
+VARIABLES = DEMO / "variables.json"
 
+EVERYTHING = re.compile("")
+NOTHING = re.compile("(?!)")
 # Lines of ansible-playbook that say nothing to somebody who sees it for the first time.
-UNINTERESTING = re.compile(r"(PLAY|TASK|RUNNING HANDLER) \[|PLAY RECAP|(changed|included|ok): |$")
+FRAME = r"(PLAY|TASK|RUNNING HANDLER) \[|PLAY RECAP|(changed|included|ok): |localhost +:|$"
+# After the first time, the line with repository, commit and cluster is such a line, too.
+UNINTERESTING = re.compile(FRAME + r"|/.* at [0-9a-f]{12}, cluster ")
 
 Command = Sequence[str | Path]
 
@@ -37,12 +47,18 @@ class StepError(Exception):
         self.exit_code = exit_code
 
 
+class ChartFiles(SimpleHTTPRequestHandler):
+    """A chart repository is a folder with an index and archives; this serves it without a line for each request."""
+
+    def log_message(self, format: str, *_: object) -> None:
+        pass
+
+
 def environment() -> dict[str, str]:
-    """This process's environment without the user's own set-up of Ansible, Kubernetes and git."""
-    foreign = ("ANSIBLE_", "GIT_", "K8S_AUTH_", "KUBECONFIG", "PYTHONPATH")
+    """This process's environment without the user's own set-up of Ansible, Kubernetes, Helm and git."""
+    foreign = ("ANSIBLE_", "GIT_", "HELM_", "K8S_AUTH_", "KUBECONFIG", "PYTHONPATH")
     return {name: value for name, value in os.environ.items() if not name.startswith(foreign)} | {
         "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg"),
-        "ANSIBLE_DISPLAY_OK_HOSTS": "false",
         "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "false",
         "ANSIBLE_NOCOLOR": "true",
         "GIT_CONFIG_GLOBAL": os.devnull,
@@ -52,31 +68,23 @@ def environment() -> dict[str, str]:
 
 
 def shown(command: Command) -> str:
-    """A command as somebody in the checkout's folder would type it."""
-    words = []
-    for word in map(str, command):
-        inside = word.replace(f"{ROOT}/", "", 1) if word.startswith(f"{ROOT}/") else word
-        # Ansible resolves a relative path from the playbook's folder, so these stay absolute.
-        words.append(f'"{word.replace(str(ROOT), "$PWD")}"' if f"={ROOT}" in word else shlex.quote(inside))
-    return " ".join(words)
+    """A command as somebody in the checkout's folder would type it, with programs from elsewhere by name."""
+    program, *arguments = (str(word).replace(f"{ROOT}/", "") for word in command)
+    return shlex.join([Path(program).name if program.startswith("/") else program, *arguments])
 
 
-@contextmanager
-def step(title: str) -> Iterator[None]:
+def chapter(title: str) -> None:
     print(f"\n== {title}", flush=True)
-    started = time.monotonic()
-    yield
-    print(f"   ({time.monotonic() - started:.1f} s)", flush=True)
 
 
-def run(command: Command, *, visible: str | None = None, hidden: re.Pattern[str] | None = None) -> str:
+def run(command: Command, *, hidden: re.Pattern[str] = EVERYTHING, expected: str = "") -> str:
     """Run a command, print what it says while it says it, and return all of it.
 
-    :param visible: the command to show in place of the real one.
     :param hidden: lines that begin like this are printed only when the command fails.
-    :raises StepError: when it ends with another exit code than 0.
+    :param expected: what its output has to match, for the story to be true.
+    :raises StepError: when it ends with another exit code than 0, or does not say what was expected.
     """
-    print(f"$ {visible or shown(command)}", flush=True)
+    print(f"$ {shown(command)}", flush=True)
     lines = []
     with subprocess.Popen(
         command,
@@ -91,22 +99,20 @@ def run(command: Command, *, visible: str | None = None, hidden: re.Pattern[str]
         assert process.stdout
         for line in process.stdout:
             lines.append(line)
-            if not (hidden and hidden.match(line)):
+            if not hidden.match(line):
                 print(f"  {line}", end="", flush=True)
     output = "".join(lines)
-    if process.returncode:
-        if hidden:
-            print(f"\nAll that it said:\n{output}", flush=True)
-        raise StepError(process.returncode, f"{command[0]} ended with exit code {process.returncode}")
+    if process.returncode or not re.search(expected, output):
+        print(f"\nAll that it said:\n{output}", flush=True)
+        wrong = f"ended with exit code {process.returncode}" if process.returncode else f"did not say {expected!r}"
+        raise StepError(process.returncode or 1, f"{Path(command[0]).name} {wrong}")
     return output
 
 
-def playbook(name: str, *options: str) -> str:
-    arguments = ["-e", f"addon_kubeconfig={KUBECONFIG}"]
-    if name == "sync":
-        arguments = ["-e", f"addon_repo={REPOSITORY}", *arguments]
-    program = Path(sys.executable).parent / "ansible-playbook"
-    return run([program, f"rendimiento.addons.{name}", *arguments, *options], hidden=UNINTERESTING)
+def playbook(name: str, *options: str, hidden: re.Pattern[str] = UNINTERESTING, expected: str = "") -> str:
+    program = str(Path(sys.executable).parent / "ansible-playbook")
+    command = [program, f"rendimiento.addons.{name}", "-e", f"@{VARIABLES}", *options]
+    return run(command, hidden=hidden, expected=expected)
 
 
 def local_cluster(*arguments: str | Path) -> str:
@@ -135,10 +141,15 @@ def edit(file: str, old: str, new: str) -> None:
     print(f"  {file}: {old}  ->  {new}", flush=True)
 
 
+def remove(file: str) -> None:
+    (REPOSITORY / file).unlink()
+    print(f"  {file}: deleted", flush=True)
+
+
 def start_cluster() -> None:
     stop_cluster()
     DEMO.mkdir(parents=True)
-    run([sys.executable, "-m", "local_cluster", "up", "--dir", CLUSTER])
+    run([sys.executable, "-m", "local_cluster", "up", "--dir", CLUSTER], hidden=re.compile("(?!the cluster is up)"))
 
 
 def stop_cluster() -> None:
@@ -148,65 +159,110 @@ def stop_cluster() -> None:
         shutil.rmtree(DEMO)
 
 
-def kubectl() -> str:
-    for line in local_cluster("programs").splitlines():
-        name, _, path = line.partition("=")
-        if name == "kubectl":
-            return path
-    raise StepError(1, "the local cluster has no kubectl")
+def serve_charts() -> int:
+    """Serve the chart repository on loopback until this process ends, and return the port."""
+    handler = functools.partial(ChartFiles, directory=str(CHARTS))
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", CHARTS_PORT), handler)
+    except OSError:
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
+
+
+def prepare() -> tuple[str, int]:
+    """Cluster, chart repository, gitops repository, and what ran before all that.
+
+    :returns: the path of kubectl, and the port of the chart repository.
+    """
+    start_cluster()
+    programs = dict(line.split("=", 1) for line in local_cluster("programs").splitlines())
+    kubectl, helm = programs["kubectl"], programs["helm"]
+
+    run([helm, "package", ROOT / "examples" / "charts" / "certificates", "--destination", CHARTS])
+    run([helm, "repo", "index", CHARTS])
+    port = serve_charts()
+    print(f"  served on http://127.0.0.1:{port}", flush=True)
+
+    shutil.copytree(ROOT / "examples" / "gitops", REPOSITORY)
+    if port != CHARTS_PORT:
+        print(f"  port {CHARTS_PORT} is taken, so the definition of this copy names another one:", flush=True)
+        edit("addons/certificates.yaml", f"127.0.0.1:{CHARTS_PORT}", f"127.0.0.1:{port}")
+    git("init", "--quiet")
+    commit("Eight add-ons")
+
+    variables = {
+        "addon_repo": REPOSITORY,
+        "addon_kubeconfig": KUBECONFIG,
+        "addon_helm": helm,
+        "addon_kustomize": programs["kustomize"],
+        "addon_cache_dir": DEMO / "cache",
+    }
+    VARIABLES.write_text(json.dumps(variables, indent=2, default=str))
+    print(f"  {VARIABLES.relative_to(ROOT)}: {', '.join(variables)}", flush=True)
+
+    print("Long ago, somebody installed the mail relay by hand, and later raised its limit:", flush=True)
+    run([kubectl, "create", "namespace", "mail"])
+    run([kubectl, "apply", "--filename", REPOSITORY / "mail-relay"])
+    run([kubectl, "set", "env", "deployment/mail-relay", "--namespace=mail", "MESSAGE_SIZE_LIMIT=50M"])
+    return kubectl, port
 
 
 def tell() -> None:
-    with step("A private Kubernetes API, and a gitops repository"):
-        start_cluster()
-        shutil.copytree(ROOT / "examples" / "gitops", REPOSITORY)
-        git("init", "--quiet")
-        commit("Four add-ons")
+    started = time.monotonic()
+    chapter("A private Kubernetes API, a chart repository, and a gitops repository")
+    kubectl, port = prepare()
 
-    with step("1. Bootstrap, once per cluster: the Addon kind, a namespace for state, the account that acts, the key"):
-        playbook("bootstrap")
+    chapter("1. Bootstrap, once per cluster: the Addon kind, a namespace for state, the account that acts, the key")
+    playbook("bootstrap")
 
-    with step("2. Preview: what a sync would do, planned against the live cluster; nothing is written"):
-        playbook("sync", "--check")
+    chapter("2. Preview: what a sync would do, planned against the live cluster; nothing is written")
+    playbook("sync", "--check", hidden=re.compile(FRAME))
 
-    with step("3. Sync"):
-        playbook("sync")
+    chapter("3. Sync: charts, a kustomization and plain YAML; two add-ons wait for a decision")
+    playbook("sync", expected=r"(?s)(?=.*mail-relay +Blocked).*certificates +OutOfSync")
 
-    with step("4. Edit, commit, and preview the difference"):
-        edit("dashboard/workload.yaml", "observability/dashboard:2.4.0", "observability/dashboard:2.4.1")
-        edit("dashboard/config.yaml", "level = info", "level = warning")
-        commit("Dashboard 2.4.1, quieter")
-        playbook("sync", "--check", "--diff")
+    chapter("4. Blocked: taking over the mail relay would undo what somebody changed. So git learns it first")
+    only = ["-e", "addon_only=mail-relay"]
+    playbook("sync", *only, "--check", "--diff")
+    edit("mail-relay/workload.yaml", "value: 10M", "value: 50M")
+    commit("Mail of up to 50 MB, as it has been for long")
+    playbook("sync", *only, expected=r"mail-relay +Synced")
 
-    with step("5. Sync the edit"):
-        playbook("sync")
+    chapter("5. OutOfSync: changes of the certificates wait until somebody asks for them")
+    run([kubectl, "patch", "radd", "certificates", "--type=merge", "--patch", '{"spec":{"syncRequest":1}}'])
+    playbook("sync", "-e", "addon_only=certificates", expected=r"certificates +Synced")
 
-    with step("6. Sync again: nothing to do, so nothing is written"):
-        if not re.search(r"\bchanged=0\b", playbook("sync")):
-            raise StepError(1, "a second sync was expected to change nothing")
+    chapter("6. Edit a chart's values, commit, preview the difference, and sync it")
+    edit("uptime/values/production.yaml", "memory: 96Mi", "memory: 128Mi")
+    commit("More memory for uptime")
+    only = ["-e", "addon_only=uptime"]
+    playbook("sync", *only, "--check", "--diff")
+    playbook("sync", *only, expected=r"uptime +Synced +0 +1 ")
 
-    with step("7. An object that leaves git leaves the cluster"):
-        (REPOSITORY / "dashboard" / "reports.yaml").unlink()
-        print("  dashboard/reports.yaml: deleted", flush=True)
-        commit("No weekly report any more")
-        playbook("sync")
+    chapter("7. What leaves git: an object is pruned; the software of a definition keeps running")
+    remove("dashboard/reports.yaml")
+    remove("addons/uptime.yaml")
+    commit("No weekly report, and uptime is on its own")
+    only = ["-e", "addon_only=dashboard,uptime"]
+    playbook("sync", *only, expected=r"dashboard +Synced .* 1 +0\n.*its definition left git")
 
-    program = kubectl()
-    with step("8. Look around"):
-        run([program, "get", "radd"], visible="kubectl get radd")
-        run(
-            [program, "get", "deployments,statefulsets", "--all-namespaces"],
-            visible="kubectl get deployments,statefulsets -A",
-        )
+    chapter("8. Sync everything again: nothing changed, so neither helm nor kustomize starts, and nothing is written")
+    output = playbook("sync", "-v", hidden=EVERYTHING, expected=r"\bchanged=0\b")
+    if set(re.findall(r'"started": (\[[^]]*\])', output)) != {"[]"}:
+        raise StepError(1, "a sync without changes started helm or kustomize")
+    print("  changed: nothing; started: nothing", flush=True)
+    run([kubectl, "get", "radd"], hidden=NOTHING)
 
     print(
         f"""
-The cluster keeps running. In this folder:
+All this took {time.monotonic() - started:.0f} seconds. The cluster keeps running. In this folder:
 
   export KUBECONFIG="$PWD/{KUBECONFIG.relative_to(ROOT)}"
-  alias kubectl={shlex.quote(program)}
+  alias kubectl={shlex.quote(kubectl)}
   kubectl get radd -o wide        the add-ons;  kubectl describe radd dashboard
   {REPOSITORY.relative_to(ROOT)}              the repository: edit, commit, and repeat step 2 or 3
+  python -m http.server --bind 127.0.0.1 --directory {CHARTS.relative_to(ROOT)} {port}    serves the charts again
   make demo-down                  ends the cluster and removes both""",
         flush=True,
     )
