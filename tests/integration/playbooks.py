@@ -146,6 +146,7 @@ class Playbooks:
             "GIT_CONFIG_NOSYSTEM": "1",
             "LC_ALL": "C.UTF-8",
             "TMPDIR": str(self._temporary),
+            "XDG_CACHE_HOME": str(self.scratch / "cache"),
             "XDG_RUNTIME_DIR": str(self._runtime),
             **more,
         }

@@ -71,21 +71,33 @@ def test_a_whole_run_is_the_same_both_ways(prepared: Cluster, plays: Plays, tmp_
     repository = Repository(tmp_path / "gitops")
     repository.addon("whole", config_map("settings"), config_map("more", data={"a": "1"}), namespace="default")
     repository.define("broken", namespace="default", git={"path": "nowhere"})
+    repository.write("chart/Chart.yaml", "{apiVersion: v2, name: chart, version: 0.1.0}")
+    repository.write("chart/templates/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: charted}}")
+    repository.define("chart", namespace="default")
+    repository.write("kustomized/kustomization.yaml", [{"configMapGenerator": [{"name": "built"}]}])
+    repository.define("kustomized", namespace="default")
     repository.commit()
-    options = {"addon_repo": str(repository.path), "addon_kubeconfig": str(prepared.kubeconfig)}
+    options = {
+        "addon_repo": f"file://{repository.path}",
+        "addon_kubeconfig": str(prepared.kubeconfig),
+        "addon_helm": str(prepared.programs["helm"]),
+        "addon_kustomize": str(prepared.programs["kustomize"]),
+    }
+    names = ("broken", "chart", "kustomized", "whole")
     results, records = {}, {}
     for way in WAYS:
         first = plays.sync(way, options).failed()
         again = plays.sync(way, options).failed()
         results[way] = [first.summary["addons"], again.summary["addons"], _table(first.output), first.changed]
-        records[way] = [_stable(kubectl.record(name)) for name in ("whole", "broken")]
+        records[way] = [_stable(kubectl.record(name)) for name in names]
         assert again.changed == 0
         assert '"report"' not in first.output
-        kubectl.run("delete", "radd", "whole", "broken")
-        kubectl.run("--namespace", "default", "delete", "configmaps", "--selector=rendimiento.ai/addon=whole")
+        kubectl.run("delete", "radd", *names)
+        kubectl.run("--namespace", "default", "delete", "configmaps", "--selector=rendimiento.ai/addon")
 
     assert results[LOCAL] == results[SHIPPED]
-    assert sorted(row.split()[:2] for row in results[LOCAL][2]) == [["broken", "Error"], ["whole", "Synced"]]
+    phases = {row.split()[0]: row.split()[1] for row in results[LOCAL][2]}
+    assert phases == {"broken": "Error", "chart": "Synced", "kustomized": "Synced", "whole": "Synced"}
     assert records[LOCAL] == records[SHIPPED]
 
 
