@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.chart_questions import asked_by
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.chart_questions import asked_by, may_be_random
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,21 @@ def test_the_questions_of_all_files_count() -> None:
     asked = asked_by(['{{ .Capabilities.APIVersions.Has "b/v1" }}', '{{ .Capabilities.APIVersions.Has "a/v1" }}', ""])
     assert asked.api_versions == ("a/v1", "b/v1")
     assert asked_by(["IsInstall", '{{ .Capabilities.APIVersions.Has "b/v1" }}']).upgrade
+
+
+@pytest.mark.parametrize(
+    ("text", "random"),
+    [
+        ("{{ randAlphaNum 16 }}", True),
+        ("{{ randBytes 16 | b64enc }}", True),
+        ('{{ genSelfSignedCert "a" nil nil 365 }}{{ genCA "a" 1 }}{{ genPrivateKey "rsa" }}', True),
+        ("{{ uuidv4 }}", True),
+        ('{{ htpasswd "a" "b" }}', True),
+        ("{{ now | unixEpoch }}", True),
+        ("{{ sha256sum .Values.password }}", False),
+        ("generated: known", False),
+        ("", False),
+    ],
+)
+def test_chance(text: str, random: bool) -> None:
+    assert may_be_random(["a: 1", text]) is random

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import posixpath
 import re
@@ -13,20 +12,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...model.chart_questions import asked_by
+from ...model.chart_questions import asked_by, may_be_random
 from ...model.cluster_facts import ClusterFacts
 from ...model.definition import GitSource
-from ...model.definition import HelmSource as ChartOfRepository
 from ...model.errors import RenderError, RepositoryError
 from ...model.helm_output import read_helm_output
 from ...model.normalise import SourceObject, api_versions_of, flatten
-from ...model.yaml_documents import read_documents, read_one
+from ...model.wording import listed
+from ...model.yaml_documents import read_documents
 from ...programs.chart_files import chart_texts
 from ...programs.helm import Helm
 from ...programs.helm_errors import warnings_of
-from ...repository.export import common_folder, export
-from ...repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
-from .git_folder import folder_entries, refuse_lfs_pointer
+from ...repository.git import SYMBOLIC_LINK
+from .charts import Chart, find_chart
+from .git_folder import refuse_lfs_pointer
 from .source import Preparation, Rendered, SourceRequest
 
 _SECRET_NAME = re.compile(r"pass|secret|token|key|credential|auth|private|cert|salt", re.IGNORECASE)
@@ -49,7 +48,7 @@ class HelmSource:
             raise RenderError("valuesFrom: this version can't do that yet", hint="put the values into values")
         helm = Helm(request.tools.helm(), request.tools.cache, request.tools.work)
         values = list(_values_files(request))
-        chart = _chart(request, helm)
+        chart = find_chart(request, helm)
         inputs = {
             "chart": chart.identity,
             "values": [hashlib.sha256(file.content).hexdigest() for file in values],
@@ -107,137 +106,19 @@ def _values(content: bytes, name: str) -> dict[str, Any]:
     raise AssertionError
 
 
-# The chart
-
-
-@dataclass(frozen=True, slots=True)
-class _ArchivedChart:
-    """A chart of a chart repository."""
-
-    name: str
-    content: bytes
-
-    @property
-    def identity(self) -> str:
-        return hashlib.sha256(self.content).hexdigest()
-
-    @property
-    def revision(self) -> str:
-        return self.name
-
-    def unpacked(self, folder: Path) -> Path:
-        path = folder / f"{self.name}.tgz"
-        path.write_bytes(self.content)
-        return path
-
-
-@dataclass(frozen=True, slots=True)
-class _ChartFolder:
-    """A chart folder of a commit.
-
-    :param scope: the smallest folder that holds all that the chart is made of.
-    :param beside: chart folders elsewhere in the repository that it depends on.
-    :param missing: names of dependencies that are not in ``charts/``.
-    """
-
-    checkout: Checkout
-    path: str
-    scope: str
-    beside: tuple[str, ...]
-    missing: tuple[str, ...]
-
-    @property
-    def identity(self) -> list[str | None]:
-        return [self.checkout.tree_id(self.scope), posixpath.relpath(self.path, self.scope)]
-
-    @property
-    def revision(self) -> str:
-        return self.checkout.commit[:12]
-
-    def unpacked(self, folder: Path) -> Path:
-        """:raises RenderError: for a symbolic link of the chart that leads out of the repository, or nowhere."""
-        for link, target in export(self.checkout, self.scope, folder):
-            if any(link.startswith(f"{path}/") or path == "." for path in (self.path, *self.beside)):
-                raise RenderError(
-                    f"is a symbolic link to {target}, which is no file of the repository",
-                    subject=link,
-                    hint="correct the link, or commit the file itself",
-                )
-        return folder / self.path
-
-
-def _chart(request: SourceRequest, helm: Helm) -> _ArchivedChart | _ChartFolder:
-    source = request.definition.source
-    if isinstance(source, ChartOfRepository):
-        content = helm.chart(source.repo, source.chart, source.version, request.tools.progress)
-        return _ArchivedChart(f"{source.chart}-{source.version}", content)
-    path = posixpath.normpath(source.path)
-    entries = folder_entries(request.source, path)
-    missing = list(_missing_dependencies(request.source, path, entries))
-    beside = [folder for dependency in missing if (folder := _folder_beside(dependency, path))]
-    for folder in beside:
-        entries += folder_entries(request.source, folder)
-    linked = any(entry.mode == SYMBOLIC_LINK for entry in entries)
-    return _ChartFolder(
-        request.source,
-        path,
-        "." if linked else common_folder([path, *beside]),
-        tuple(beside),
-        tuple(str(dependency.get("name")) for dependency in missing),
-    )
-
-
-def _missing_dependencies(checkout: Checkout, path: str, entries: list[TreeEntry]) -> Iterator[dict[str, Any]]:
-    """What ``Chart.yaml`` depends on and ``charts/`` does not hold."""
-    name = posixpath.normpath(f"{path}/Chart.yaml")
-    files = {entry.path: entry for entry in entries}
-    chart = read_one(checkout.read([files[name]])[name], name)
-    dependencies = chart.get("dependencies") if isinstance(chart, dict) else None
-    for dependency in dependencies if isinstance(dependencies, list) else []:
-        if isinstance(dependency, dict):
-            start = posixpath.normpath(f"{path}/charts/{dependency.get('name')}")
-            # A link to the folder is that folder; where it leads is seen when it is written out.
-            vendored = f"{start}/Chart.yaml" in files or start in files
-            if not vendored and not any(file.startswith(f"{start}-") and file.endswith(".tgz") for file in files):
-                yield dependency
-
-
-def _folder_beside(dependency: dict[str, Any], path: str) -> str:
-    """The folder of the repository that a ``file://`` dependency names, empty for any other one.
-
-    :raises RenderError: it lies outside of the repository.
-    """
-    repository = str(dependency.get("repository") or "")
-    if not repository.startswith("file://"):
-        return ""
-    folder = posixpath.normpath(posixpath.join(path, repository.removeprefix("file://")))
-    if folder == ".." or folder.startswith(("../", "/")):
-        raise RenderError(
-            f"the dependency {dependency.get('name')} lies outside of the repository",
-            subject=posixpath.normpath(f"{path}/Chart.yaml"),
-            hint="commit it",
-        )
-    return folder
-
-
 # The render
 
 
-def _render(
-    request: SourceRequest, helm: Helm, chart: _ArchivedChart | _ChartFolder, values: list[_ValuesFile]
-) -> Rendered:
+def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_ValuesFile]) -> Rendered:
     definition = request.definition
     with tempfile.TemporaryDirectory(dir=request.tools.work) as work:
         folder = Path(work, "chart")
         folder.mkdir()
         unpacked = chart.unpacked(folder)
-        if isinstance(chart, _ChartFolder) and chart.missing:
-            helm.build_dependencies(unpacked, request.tools.progress)
         given = _written(values, Path(work, "values"))
-        of_values = (file.content.decode("utf-8", "replace") for file in values)
-        asked = asked_by(itertools.chain(_texts(unpacked), of_values))
+        texts = [*_texts(unpacked), *(file.content.decode("utf-8", "replace") for file in values)]
 
-        def documents_for(cluster: ClusterFacts) -> tuple[list[SourceObject], list[str]]:
+        def made_for(cluster: ClusterFacts) -> tuple[list[SourceObject], list[str]]:
             output = helm.template(
                 unpacked,
                 release=definition.release_name,
@@ -248,12 +129,26 @@ def _render(
             )
             return read_helm_output(output.text, chart.revision), warnings_of(output.errors)
 
-        documents, warnings = documents_for(request.cluster)
+        asked, cluster = asked_by(texts), request.cluster
+        documents, warnings = made_for(cluster)
         complete = replace(asked, brings=tuple(api_versions_of(item.manifest for item in flatten(documents))))
-        if complete.answers(request.cluster) != asked.answers(request.cluster):
+        if complete.answers(cluster) != asked.answers(cluster):
             # Helm installs a chart's own kinds before it renders; a later render finds them served, too.
-            documents, warnings = documents_for(request.cluster.with_kinds(complete.brings))
+            cluster = cluster.with_kinds(complete.brings)
+            documents, warnings = made_for(cluster)
+        if may_be_random(texts):
+            again, _ = made_for(cluster)
+            warnings += _differing(documents, again)
     return Rendered(documents, warnings, complete)
+
+
+def _differing(documents: list[SourceObject], again: list[SourceObject]) -> list[str]:
+    """A warning about objects that come out differently each time: what they hold would change without a cause."""
+    pairs = zip(documents, again, strict=False)
+    differing = [one.source for one, other in pairs if one.manifest != other.manifest]
+    if not differing:
+        return []
+    return [f"made differently by each render, so give the values that the chart makes up: {listed(differing, 5)}"]
 
 
 def _written(values: list[_ValuesFile], folder: Path) -> list[Path]:

@@ -149,6 +149,20 @@ def test_kinds_that_nobody_asks_for_cost_no_second_call(workshop: Workshop) -> N
     assert workshop.started.count("helm template") == 1
 
 
+def test_what_each_render_makes_anew_is_named(workshop: Workshop) -> None:
+    files = chart({"templates/a.yaml": show("randAlphaNum 16"), "templates/b.yaml": show("1", "b")})
+    made = rendered(workshop, files)
+    assert made.warnings == [
+        "made differently by each render, so give the values that the chart makes up: c/templates/a.yaml"
+    ]
+    assert workshop.started.count("helm template") == 2
+
+
+def test_chance_that_values_rule_out_is_no_warning(workshop: Workshop) -> None:
+    files = chart({"templates/a.yaml": show(".Values.password | default (randAlphaNum 16)")})
+    assert rendered(workshop, files, values={"password": "given"}).warnings == []
+
+
 def inputs(workshop: Workshop, **fields: Any) -> Any:
     return HelmSource().prepare(workshop.request(**{"git": {"path": "c"}, **fields})).inputs
 
