@@ -65,7 +65,7 @@ options:
     default: 8
   helm:
     description:
-      - The C(helm) program, version 3 or 4, that M(rendimiento.addons.addon_render) uses for charts, a name or a path.
+      - The C(helm) program, version 4, that M(rendimiento.addons.addon_render) uses for charts, a name or a path.
         If empty, C(helm) is looked for in E(PATH).
     type: str
     default: ''
@@ -96,8 +96,8 @@ options:
     description:
       - Folder for charts, renders and clones that later runs use again, for this user alone. It holds Secrets as they
         are rendered.
-      - If empty, C(rendimiento-addons) in E(XDG_CACHE_HOME) or C(~/.cache); where that can't be written, nothing is
-        kept.
+      - If empty, C(rendimiento-addons/sources) in E(XDG_CACHE_HOME) or C(~/.cache); where that can't be written,
+        nothing is kept.
     type: path
     default: ''
 requirements:

@@ -23,7 +23,7 @@ extends_documentation_fragment:
   - rendimiento.addons._run.name
 requirements:
   - git (the program), on the host that runs this step
-  - helm (the program), version 3 or 4, for charts
+  - helm (the program), version 4, for charts
   - kustomize (the program), version 5, for kustomizations
 attributes:
   check_mode:
@@ -98,7 +98,8 @@ from_cache:
   type: bool
   sample: true
 started:
-  description: The calls of C(helm) and C(kustomize) that it took.
+  description:
+    - The calls of C(helm) and C(kustomize) that the render took, also when it was made by an earlier call in this run.
   returned: success
   type: list
   elements: str

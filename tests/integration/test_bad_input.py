@@ -166,7 +166,7 @@ def test_records_that_may_not_be_written(ready: Scene) -> None:
     [
         ({"repo": "/no/such/folder"}, ["/no/such/folder: there is no such folder", "addon_repo"]),
         ({"repo": None}, ["addon_repo"]),
-        ({"revision": "no-such-branch"}, ["has no revision no-such-branch", "addon_revision"]),
+        ({"revision": "no-such-branch"}, ["has no revision no-such-branch", "correct the revision"]),
         ({"path": "no/such/folder"}, ["no/such/folder", "has no such folder", "addon_path", "nothing was removed"]),
         ({"path": "../outside"}, ["../outside", "addon_path"]),
         ({"only": ["stranger"]}, ["addon_only", "stranger"]),

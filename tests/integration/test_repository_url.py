@@ -100,6 +100,25 @@ def test_a_definition_that_left_the_branch_is_let_go_of(scene: Scene, remote: Re
     assert "ConfigMap leaves/c" in run.objects
 
 
+def test_another_repository_removes_nothing(scene: Scene, remote: Remote, tmp_path: Path) -> None:
+    """Its history does not hold what the record was made from, so its silence about the add-on means nothing."""
+    scene.repository.addon("mine", config_map("c"), createNamespace=True)
+    scene.repository.commit()
+    remote.push()
+    scene.sync(repo=remote.url).succeeded()
+    fork = Remote(scene, tmp_path / "fork.git")
+    scene.repository.git("init", "--quiet", "--bare", "--initial-branch=main", str(fork.path))
+    scene.repository.git("checkout", "--quiet", "--orphan", "other")
+    scene.repository.remove(scene.repository.file_of("mine"))
+    scene.repository.addon("theirs", config_map("c"), createNamespace=True)
+    scene.repository.commit()
+    fork.push("other:main")
+    run = scene.observe(repo=fork.url)
+    assert run.result.succeeded().phases == {"theirs": "Synced"}
+    assert "add-on mine was recorded at commit" in run.result.output
+    assert run.records["mine"]["status"]["phase"] == "Synced"
+
+
 def test_credentials_in_a_url_are_refused_and_not_repeated(scene: Scene) -> None:
     for url in ("https://user:hunter2@git.example.com/r.git", "https://hunter2@git.example.com/r.git"):
         result = scene.sync(repo=url, verbosity=3).failed()

@@ -25,14 +25,15 @@ from ..model.errors import CacheError
 _MIB = 1024 * 1024
 
 LIMITS = {
-    "charts": 512 * _MIB,
+    "charts": 256 * _MIB,
     "asked": 32 * _MIB,
-    "renders": 512 * _MIB,
+    "renders": 256 * _MIB,
     "programs": _MIB,
-    "repositories": 4096 * _MIB,
+    "repositories": 1024 * _MIB,
 }
 """The areas, and how many bytes each may hold; above that it is emptied to ``_KEPT`` of it."""
 
+_KEY = re.compile("[0-9a-f]+")
 _KEPT = 0.75
 _TOUCHED_EVERY_SECONDS = 3600
 _FOLDER_IN_USE_SECONDS = 24 * 3600
@@ -48,7 +49,7 @@ class CacheFolder:
 
     @classmethod
     def open(cls, path: str = "") -> CacheFolder:
-        """The folder at ``path``, or the user's own: ``rendimiento-addons`` in ``$XDG_CACHE_HOME`` or ``~/.cache``.
+        """The folder at ``path``, or the user's own: ``rendimiento-addons/sources`` in the user's folder for caches.
 
         Made with mode 0700 if it is not there.
         :raises CacheError: it can't be made or written, or belongs to somebody else or is open to others.
@@ -177,7 +178,8 @@ class CacheFolder:
         try:
             if not entry.is_folder:
                 entry.path.unlink()
-            elif entry.path.name.startswith("."):
+            elif not _KEY.fullmatch(entry.path.name):
+                # What is left of one that was to go, or nothing of this cache's.
                 shutil.rmtree(entry.path)
             else:
                 with self.lock(area, entry.path.name, 0, lambda: None):
@@ -191,7 +193,7 @@ class CacheFolder:
         return True
 
     def _place(self, area: str, key: str) -> Path:
-        if area not in LIMITS or not re.fullmatch("[0-9a-f]+", key):
+        if area not in LIMITS or not _KEY.fullmatch(key):
             raise ValueError("not an area of the cache, or not a digest")
         return self.path / area / key
 
@@ -207,7 +209,7 @@ class _Entry:
 def _own_folder() -> Path:
     # The specification has relative ones ignored.
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (base if base.is_absolute() else Path.home() / ".cache") / "rendimiento-addons"
+    return (base if base.is_absolute() else Path.home() / ".cache") / "rendimiento-addons/sources"
 
 
 def _checksum(area: str, key: str, content: bytes) -> bytes:

@@ -48,7 +48,7 @@ _NAME_LINE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class HelmSource:
+class ChartSource:
     """A chart in a chart repository (``https://``) or an OCI registry (``oci://``)."""
 
     repo: str
@@ -79,7 +79,7 @@ class Definition:
     category: str
     description: str
     namespace: str
-    source: HelmSource | GitSource
+    source: ChartSource | GitSource
     create_namespace: bool
     adopt: bool
     allow_adopt_changes: bool
@@ -251,9 +251,9 @@ def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
 def _build(fields: dict[str, Any]) -> Definition:
     """A definition of fields that were checked."""
     name = fields["name"]
-    source: HelmSource | GitSource
+    source: ChartSource | GitSource
     if helm := fields.get("helm"):
-        source = HelmSource(helm["repo"], helm["chart"], helm["version"], tuple(helm.get("valuesFiles", ())))
+        source = ChartSource(helm["repo"], helm["chart"], helm["version"], tuple(helm.get("valuesFiles", ())))
     else:
         git = fields["git"]
         source = GitSource(git["path"], git.get("repo"), git.get("revision"), tuple(git.get("valuesFiles", ())))

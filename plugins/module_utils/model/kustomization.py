@@ -261,6 +261,10 @@ def _chart(fields: dict[str, Any], place: str) -> Iterator[Reference]:
         # kustomize makes paths and arguments of helm of them.
         if "/" in text or text.startswith(("-", "..")):
             raise RenderError(f"{place}.{field}: is no name", hint="put a folder into helmGlobals.chartHome")
+    if fields.get("repo") and not version:
+        raise RenderError(
+            f"{place}.version: missing, it has to be given", hint="the newest one would be another tomorrow"
+        )
     home = str(fields.get("charthome") or "charts")
     pulled = f"{name}-{version}" if fields.get("repo") and version else ""
     yield Reference(place, posixpath.join(home, pulled, name), Form.CHART)

@@ -71,7 +71,7 @@ def normalise(
         manifest = _cleaned(item)
         if _annotations(manifest).get(LOCAL_CONFIG_ANNOTATION) == "true":
             continue
-        events = _hook_events(manifest)
+        events = hook_events(manifest)
         if events and events <= _TEST_HOOKS:
             continue
         _place(manifest, item.source, namespace, namespaced, result.warnings)
@@ -304,9 +304,11 @@ def _annotations(manifest: Manifest) -> dict[str, str]:
     return manifest["metadata"].get("annotations") or {}
 
 
-def _hook_events(manifest: Manifest) -> set[str]:
+def hook_events(manifest: Manifest) -> set[str]:
     """Events of a Helm hook, lower-cased and trimmed as Helm does; empty for an ordinary object."""
-    text = _annotations(manifest).get(HOOK_ANNOTATION, "")
+    text = _mapping(_mapping(manifest.get("metadata")).get("annotations")).get(HOOK_ANNOTATION)
+    if not isinstance(text, str):
+        return set()
     return {event.strip().lower() for event in text.split(",") if event.strip()}
 
 

@@ -220,8 +220,12 @@ class RunDirectory:
             raise RunDirectoryError(f"can't be written: {error.strerror}", subject=str(self.path / name)) from error
 
     def folder(self, name: str) -> Path:
+        """:raises RunDirectoryError: when it can't be made."""
         folder = self.path / name
-        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise RunDirectoryError(f"can't be made: {error.strerror}", subject=str(folder)) from error
         return folder
 
     def _load_optional(self, name: str, kind: type[T]) -> T | None:

@@ -33,7 +33,11 @@ def chart_repository_fault(url: str) -> UrlFault | None:
     def allowed(scheme: str, host: str) -> bool:
         return scheme in ("https", "oci") or (scheme == "http" and host in _LOOPBACK)
 
-    return _fault(url, allowed, UrlFault("expected an https:// or oci:// URL"))
+    fault = _fault(url, allowed, UrlFault("expected an https:// or oci:// URL"))
+    if not fault and ("?" in url or "#" in url):
+        # A token often stands there.
+        return UrlFault("no ? and no # in the URL of a chart repository", "give the login to helm repo add")
+    return fault
 
 
 def git_repository_fault(repo: str) -> UrlFault | None:

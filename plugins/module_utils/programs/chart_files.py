@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,17 +18,27 @@ _ARCHIVES = (".tgz", ".tar.gz")
 
 
 def chart_texts(chart: Path) -> Iterator[tuple[str, str]]:
-    """Name and content of every file but documentation; bytes that are no text come out as replacement characters.
+    """Name and content of every file; bytes that are no text come out as replacement characters.
+
+    Documentation is among them: a chart can make a template of any file.
 
     :raises RenderError: an archive is broken, or unpacks to more than Helm accepts.
     """
     if chart.is_file():
         yield from _of_archive(chart.read_bytes(), chart.name)
         return
-    for path in sorted(chart.rglob("*")):
-        if not path.is_file():
+    seen = set()
+    # Helm follows links to folders.
+    for folder, folders, files in os.walk(chart, followlinks=True):
+        place = Path(folder).resolve()
+        if place in seen:
+            folders.clear()
             continue
-        yield from _texts(str(path.relative_to(chart)), path.read_bytes())
+        seen.add(place)
+        folders.sort()
+        for path in (Path(folder, name) for name in sorted(files)):
+            if path.is_file():
+                yield from _texts(str(path.relative_to(chart)), path.read_bytes())
 
 
 def _of_archive(content: bytes, name: str) -> Iterator[tuple[str, str]]:
@@ -41,12 +53,12 @@ def _of_archive(content: bytes, name: str) -> Iterator[tuple[str, str]]:
                 if left < 0:
                     raise RenderError("unpacks to more than 100 MiB", subject=name)
                 yield from _texts(member.name, stream.read())
-    except (tarfile.TarError, OSError, EOFError) as error:
+    except (tarfile.TarError, zlib.error, OSError, EOFError) as error:
         raise RenderError("is no whole chart archive", subject=name) from error
 
 
 def _texts(name: str, content: bytes) -> Iterator[tuple[str, str]]:
     if name.endswith(_ARCHIVES):
         yield from _of_archive(content, name)
-    elif not name.endswith(".md"):
+    else:
         yield name, content.decode("utf-8", "replace")

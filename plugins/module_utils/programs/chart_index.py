@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
-from ..model.errors import DocumentError, RenderError
+from ..model.errors import RenderError
 from ..model.urls import chart_repository_fault
 from ..model.yaml_documents import read_one
 
@@ -70,11 +70,8 @@ class ChartIndex:
 
     @classmethod
     def read(cls, content: bytes, url: str) -> ChartIndex:
-        """:raises RenderError: it can't be read; what helm took for an index may still have a key twice."""
-        try:
-            index = read_one(content, "index.yaml")
-        except DocumentError as error:
-            raise RenderError(f"{error.subject} can't be read: {error.message}", subject=url) from error
+        """:raises DocumentError: what helm took for an index may still have a key twice."""
+        index = read_one(content, f"{url}/index.yaml")
         entries = index.get("entries") if isinstance(index, dict) else None
         return cls(url, entries if isinstance(entries, dict) else {})
 
@@ -104,7 +101,8 @@ class ChartIndex:
     def _entry(self, chart: str, version: str, fields: dict[str, Any]) -> IndexEntry:
         urls, digest = fields.get("urls"), fields.get("digest")
         address = urls[0] if isinstance(urls, list) and urls and isinstance(urls[0], str) else ""
-        if not address or not may_be_asked(_joined(self.url, address)):
+        # Links to archives are signed at some, which URLs of repositories may not be.
+        if not address or not may_be_asked(re.split("[?#]", _joined(self.url, address))[0]):
             raise RenderError(
                 f"its index names no archive of {chart} {version} at an https:// URL",
                 subject=self.url,

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..model.errors import DocumentError, RenderError
+from ..model.errors import RenderError
 from ..model.yaml_documents import read_one
 
 _TAKEN = (
@@ -24,7 +24,7 @@ _TAKEN = (
 def login_for(repo: str) -> dict[str, Any]:
     """The fields of the entry with this URL that say how to log in; empty when there is none.
 
-    :raises RenderError: the user's file is there and can't be read.
+    :raises AddonError: the user's file is there and can't be read.
     """
     file = _repositories_file()
     try:
@@ -37,8 +37,6 @@ def login_for(repo: str) -> dict[str, Any]:
         pass
     except OSError as error:
         raise RenderError(f"can't be read: {error.strerror}", subject=str(file)) from error
-    except DocumentError as error:
-        raise RenderError(error.message, subject=error.subject, hint="correct it: helm repo list reads it") from error
     except (TypeError, KeyError, AttributeError):
         raise RenderError("is no list of chart repositories", subject=str(file), hint="see helm repo list") from None
     return {}

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from ..cache.folder import CacheFolder
+from ..model.chart_dependencies import DEPENDENCY_FILES, ChartDependencies, Dependency
 from ..model.cluster_facts import ClusterFacts
-from ..model.errors import DocumentError, RenderError
-from ..model.yaml_documents import read_one
+from ..model.errors import AddonError, RenderError
 from .chart_index import ChartIndex, IndexEntry, may_be_asked
 from .chart_logins import login_for
 from .helm_errors import dependency_error, download_error, template_error
@@ -31,35 +31,21 @@ _PROXIES = frozenset({"http_proxy", "https_proxy", "no_proxy", "all_proxy"})
 _API_VERSIONS_PER_ARGUMENT = 200
 """One argument of a program may have 128 KiB."""
 
-_CHART_FILES = ("Chart.yaml", "requirements.yaml")
-_LOCK_FILES = ("requirements.lock", "Chart.lock")
-
 
 @dataclass(frozen=True, slots=True)
 class Helm:
-    """:param work: where temporary files go; some hold logins. By default, where all programs put theirs."""
+    """:param work: where temporary files go; some hold logins."""
 
     program: Program
     cache: CacheFolder
-    work: Path | None = None
+    work: Path
 
     def version(self) -> str:
-        """Such as ``v4.3.1``; asked once for each build of helm.
-
-        :raises RenderError: the program is no helm.
-        """
-        key = self.program.identity()
-        known = self.cache.read("programs", key)
-        if known is None:
-            try:
-                with self._home({}) as home:
-                    known = home.run("version", "--template", "{{.Version}}").text.strip().encode()
-            except ProgramError:
-                known = b""
-            if not known.startswith(b"v"):
-                raise RenderError(f"{self.program.path} is no helm", hint="give the path of helm as addon_helm")
-            self.cache.write("programs", key, known)
-        return known.decode()
+        """Such as ``v4.3.1``. :raises RenderError: the program is no helm."""
+        environment = _environment(self.work)
+        return self.program.version(
+            self.cache, "version", "--template", "{{.Version}}", environment=environment, folder=self.work
+        )
 
     def chart(self, repo: str, chart: str, version: str, progress: Callable[[str], None]) -> bytes:
         """The archive of exactly this version, downloaded unless it is in the cache.
@@ -71,7 +57,7 @@ class Helm:
             raise RenderError(
                 "charts can be had from https:// only in this version", subject=repo, hint="use its chart repository"
             )
-        key = hashlib.sha256(json.dumps([repo, chart, version]).encode()).hexdigest()
+        key = _archive_key(repo, chart, version)
         archive = self.cache.read("charts", key)
         if archive is None:
             progress(f"downloading the chart {chart} {version} from {repo}")
@@ -86,25 +72,21 @@ class Helm:
         Without a lock file only what needs none: charts that lie beside it.
         :raises RenderError: there is no lock file, it does not fit ``Chart.yaml``, or a chart can't be had.
         """
-        wanted = _remote_dependencies(chart)
-        repositories = {url: f"r{number}" for number, url in enumerate(dict.fromkeys(url for url, _, _ in wanted))}
-        for url in repositories:
-            progress(f"downloading charts that {chart.name} depends on from {url}")
-        with _about(f"{chart.name}/Chart.yaml"), self._home(repositories) as home:
-            indexes = home.update() if repositories else {}
-            entries = [indexes[url].find(name, version) for url, name, version in wanted]
-            for url in repositories:
-                home.keep_only(url, [entry for entry in entries if entry.repository == url])
-            try:
-                home.run("dependency", "build", "--skip-refresh", str(chart))
-            except ProgramError as error:
-                raise dependency_error(error.output.replace(f"{chart.parent}/", "")) from error
-        for entry in entries:
-            file = chart / "charts" / entry.file
-            if not file.is_file():
-                # Helm leaves out what is no archive, and calls that a success.
-                raise RenderError(f"the archive of {entry.chart} {entry.version} is broken", subject=entry.repository)
-            entry.check(file.read_bytes())
+        files = {name: (chart / name).read_bytes() for name in DEPENDENCY_FILES if (chart / name).is_file()}
+        dependencies = ChartDependencies.read(files, chart.name)
+        wanted = dependencies.to_download()
+        for one in wanted:
+            if not may_be_asked(one.repository):
+                raise RenderError(
+                    f"the dependency {one.name} is not in a repository with an https:// URL",
+                    subject=f"{chart.name}/Chart.yaml",
+                    hint="commit it to charts/",
+                )
+        if self._placed(chart, dependencies):
+            return
+        kept = self._build_dependencies(chart, wanted, progress)
+        if wanted == dependencies.locked:
+            self.cache.write("charts", dependencies.fingerprint, json.dumps(kept).encode())
 
     def template(
         self,
@@ -134,10 +116,54 @@ class Helm:
             try:
                 return home.run("template", *arguments, "--", release, str(chart))
             except ProgramError as error:
-                text = error.output
+                text = error.errors
                 for folder in {str(path.parent) for path in (chart, *values_files)}:
                     text = text.replace(f"{folder}/", "")
                 raise template_error(text, secrets) from error
+
+    def _placed(self, chart: Path, dependencies: ChartDependencies) -> bool:
+        """Whether all were there from an earlier time, at which helm itself found that the lock file fits."""
+        folder = chart / "charts"
+        known = self.cache.read("charts", dependencies.fingerprint)
+        # Helm takes other archives away; a file in the place of the folder is for it to refuse.
+        if known is None or folder.is_file() or any(folder.glob("*.tgz")):
+            return False
+        archives = {file: self.cache.read("charts", key) or b"" for file, key in json.loads(known).items()}
+        if not all(archives.values()):
+            return False
+        folder.mkdir(exist_ok=True)
+        for file, archive in archives.items():
+            (folder / file).write_bytes(archive)
+        return True
+
+    def _build_dependencies(
+        self, chart: Path, wanted: Sequence[Dependency], progress: Callable[[str], None]
+    ) -> dict[str, str]:
+        """Let helm do it. Files that it put into ``charts/``, with the keys by which they are kept."""
+        urls = [one.repository.rstrip("/") for one in wanted]
+        repositories = {url: f"r{number}" for number, url in enumerate(dict.fromkeys(urls))}
+        for url in repositories:
+            progress(f"downloading charts that {chart.name} depends on from {url}")
+        with _about(f"{chart.name}/Chart.yaml"), self._home(repositories) as home:
+            indexes = home.update() if repositories else {}
+            entries = [indexes[url].find(one.name, one.version) for url, one in zip(urls, wanted, strict=True)]
+            for url in repositories:
+                home.keep_only(url, [entry for entry in entries if entry.repository == url])
+            try:
+                home.run("dependency", "build", "--skip-refresh", str(chart))
+            except ProgramError as error:
+                raise dependency_error(error.errors.replace(f"{chart.parent}/", "")) from error
+        kept = {}
+        for entry in entries:
+            file = chart / "charts" / entry.file
+            if not file.is_file():
+                # Helm leaves out what is no archive, and calls that a success.
+                raise RenderError(f"the archive of {entry.chart} {entry.version} is broken", subject=entry.repository)
+            archive = file.read_bytes()
+            entry.check(archive)
+            kept[entry.file] = _archive_key(entry.repository, entry.chart, entry.version)
+            self.cache.write("charts", kept[entry.file], archive)
+        return kept
 
     def _download(self, repo: str, chart: str, version: str) -> bytes:
         with self._home({repo: "r"}) as home:
@@ -152,7 +178,7 @@ class Helm:
             try:
                 home.run("pull", *arguments, "--", f"r/{chart}")
             except ProgramError as error:
-                raise download_error(error.output, index=False) from error
+                raise download_error(error.errors, index=False) from error
             archive = next(target.iterdir()).read_bytes()
         entry.check(archive)
         return archive
@@ -187,7 +213,7 @@ class _Home:
         file.write_text(json.dumps({"apiVersion": "", "repositories": entries}))
 
     def run(self, *arguments: str) -> Output:
-        return self.program.run(*arguments, environment=self._environment(), folder=self.path)
+        return self.program.run(*arguments, environment=_environment(self.path), folder=self.path)
 
     def update(self) -> dict[str, ChartIndex]:
         """Download the indexes of all repositories, by URL.
@@ -198,7 +224,7 @@ class _Home:
             self.run("repo", "update")
         except ProgramError as error:
             # Helm says on standard output why it can't have an index.
-            raise self._failed_update(f"{error.output}\n{error.text}") from error
+            raise self._failed_update(f"{error.errors}\n{error.text}") from error
         return {url: ChartIndex.read(self._index(url).read_bytes(), url) for url in self.repositories}
 
     def keep_only(self, url: str, entries: Sequence[IndexEntry]) -> None:
@@ -219,18 +245,23 @@ class _Home:
                 return error
         return download_error(text, index=True)
 
-    def _environment(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.lower() in _PROXIES}
-        return {
-            **kept,
-            "HELM_CONFIG_HOME": str(self.path / "config"),
-            "HELM_CACHE_HOME": str(self.path / "cache"),
-            "HELM_DATA_HOME": str(self.path / "data"),
-            "HELM_REPOSITORY_CONFIG": str(self.path / "repositories.yaml"),
-            "HELM_NO_PLUGINS": "1",
-            "KUBECONFIG": os.devnull,
-            "DOCKER_CONFIG": str(self.path / "docker"),
-        }
+
+def _environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.lower() in _PROXIES}
+    return {
+        **kept,
+        "HELM_CONFIG_HOME": str(home / "config"),
+        "HELM_CACHE_HOME": str(home / "cache"),
+        "HELM_DATA_HOME": str(home / "data"),
+        "HELM_REPOSITORY_CONFIG": str(home / "repositories.yaml"),
+        "HELM_NO_PLUGINS": "1",
+        "KUBECONFIG": os.devnull,
+        "DOCKER_CONFIG": str(home / "docker"),
+    }
+
+
+def _archive_key(repo: str, chart: str, version: str) -> str:
+    return hashlib.sha256(json.dumps([repo, chart, version]).encode()).hexdigest()
 
 
 @contextmanager
@@ -238,53 +269,6 @@ def _about(subject: str) -> Iterator[None]:
     """Errors that name no file and no URL are about this."""
     try:
         yield
-    except RenderError as error:
+    except AddonError as error:
         error.about(subject=subject)
         raise
-
-
-def _remote_dependencies(chart: Path) -> list[tuple[str, str, str]]:
-    """URL of the repository, name and exact version of each locked dependency that is not a folder.
-
-    :raises RenderError: nothing locks them, or one is where no chart may come from.
-    """
-    wanted = [entry for name in _CHART_FILES for entry in _dependencies(chart / name)]
-    folders = {(entry.get("name"), entry.get("repository")) for entry in wanted}
-    lock = next((chart / name for name in _LOCK_FILES if (chart / name).is_file()), None)
-    found = []
-    for dependency in wanted if lock is None else _dependencies(lock):
-        name, url = str(dependency.get("name")), str(dependency.get("repository") or "")
-        if url.startswith("file://") and (name, url) not in folders:
-            # Where Chart.yaml may lead was checked; Helm itself goes where the lock file leads.
-            raise RenderError(
-                f"the folder of {name} is another one than in Chart.yaml",
-                subject=f"{chart.name}/Chart.lock",
-                hint="run helm dependency update, and commit Chart.lock",
-            )
-        if not url or url.startswith("file://"):
-            continue
-        if lock is None:
-            raise RenderError(
-                f"no Chart.lock says which version of {name} it depends on",
-                subject=f"{chart.name}/Chart.yaml",
-                hint="run helm dependency update, and commit Chart.lock or charts/",
-            )
-        if not may_be_asked(url):
-            raise RenderError(
-                f"the dependency {name} is not in a repository with an https:// URL",
-                subject=f"{chart.name}/{lock.name}",
-                hint="commit it to charts/",
-            )
-        found.append((url.rstrip("/"), name, str(dependency.get("version"))))
-    return found
-
-
-def _dependencies(file: Path) -> list[dict[str, Any]]:
-    """What a file lists as ``dependencies``; nothing when it is not there."""
-    subject = f"{file.parent.name}/{file.name}"
-    try:
-        value = read_one(file.read_bytes(), subject) if file.is_file() else {}
-    except DocumentError as error:
-        raise RenderError(error.message, subject=error.subject, hint=error.hint) from error
-    found = value.get("dependencies") if isinstance(value, dict) else None
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []

@@ -18,6 +18,7 @@ from ..cache.folder import CacheFolder
 from ..model.cluster_facts import ClusterFacts
 from ..model.errors import RenderError
 from ..model.kustomization import KUSTOMIZATION_NAMES
+from .git_variables import OF_ANOTHER_REPOSITORY
 from .kustomize_errors import build_error
 from .program import Output, Program, ProgramError
 
@@ -28,10 +29,11 @@ except ImportError:  # pragma: no cover  (the module's edge reports it)
 
 _NOWHERE = "http://127.0.0.1:0"
 _NETWORK = frozenset({"http_proxy", "https_proxy", "no_proxy", "ssl_cert_file", "ssl_cert_dir"})
-# Where git itself starts this, in a hook, these would lead a clone into the repository of the hook.
-_NOT_FOR_CLONES = re.compile(r"GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|NAMESPACE|PREFIX|.*OBJECT.*|QUARANTINE_PATH)")
 _DOWNLOADED = re.compile(r"https?:", re.IGNORECASE)
 _BUILTIN = b"builtin"
+_TEXTS = frozenset({"commonannotations", "commonlabels", "labels", "literals", "metadata"})
+"""What people write there is a text, whatever it looks like."""
+
 _NAMES_OF_PATHS = frozenset({"path", "env", "targetfilepath", "valuesfile"})
 
 
@@ -41,26 +43,8 @@ class Kustomize:
     cache: CacheFolder
 
     def version(self) -> str:
-        """Such as ``v5.8.1``; asked once for each build of kustomize.
-
-        :raises RenderError: the program is no kustomize.
-        """
-        key = self.program.identity()
-        known = self.cache.read("programs", key)
-        if known is None:
-            try:
-                text = self.program.run("version", environment=_closed(Path("/")), folder=Path("/")).text
-            except ProgramError:
-                text = ""
-            found = re.search(r"v\d+\.\d+\.\d+\S*", text)
-            if found is None:
-                raise RenderError(
-                    f"{self.program.path} does not tell its version",
-                    hint="give the path of kustomize as addon_kustomize",
-                )
-            known = found[0].encode()
-            self.cache.write("programs", key, known)
-        return known.decode()
+        """Such as ``v5.8.1``. :raises RenderError: the program is no kustomize."""
+        return self.program.version(self.cache, "version", environment=_closed(Path("/")), folder=Path("/"))
 
     def build(
         self, root: Path, path: str, *, work: Path, may: Collection[str], helm: Path | None, cluster: ClusterFacts
@@ -85,13 +69,13 @@ class Kustomize:
         try:
             return self.program.run("build", *options, ".", environment=_environment(work, may), folder=root / path)
         except ProgramError as error:
-            raise build_error(error.output, root, path) from error
+            raise build_error(error.errors, root, path) from error
 
 
 def _environment(work: Path, may: Collection[str]) -> dict[str, str]:
     if {"remote", "plugins"} & set(may):
         # git and plugins are the user's own, and so are their settings.
-        own = {name: value for name, value in os.environ.items() if not _NOT_FOR_CLONES.fullmatch(name)}
+        own = {name: value for name, value in os.environ.items() if name not in OF_ANOTHER_REPOSITORY}
         return own | {"GIT_TERMINAL_PROMPT": "0", "TMPDIR": str(work)}
     if "helm" in may:
         # It may have to download the chart.
@@ -153,7 +137,7 @@ def _scalars(node: Any, may_be_path: bool) -> Iterator[str]:
         case yaml.MappingNode():
             for key, value in node.value:
                 name = str(key.value).casefold()
-                if name != "literals":
+                if name not in _TEXTS:
                     yield from _scalars(value, name in _NAMES_OF_PATHS)
         case yaml.ScalarNode(value=text) if "\n" in text or text.startswith("{"):
             yield from _possible_paths(text, False)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,16 +13,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..cache.folder import CacheFolder
 from ..model.errors import AddonError, RenderError
+
+_VERSION = re.compile(r"v\d+\.\d+\S*")
+_NATIVE = frozenset(
+    bytes.fromhex(magic) for magic in ("7f454c46", "feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe")
+)
+"""How ELF and Mach-O files begin."""
 
 
 class ProgramError(AddonError):
-    """The program ended with an error. What it wrote to standard error and to standard output may quote values."""
+    """The program ended with an error. What it wrote to standard output and to standard error may quote values."""
 
-    def __init__(self, message: str, output: str, text: str) -> None:
+    def __init__(self, message: str, text: str, errors: str) -> None:
         super().__init__(message)
-        self.output = output
         self.text = text
+        self.errors = errors
+
+
+class TimeLimitError(RenderError):
+    """The program did not end in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +63,53 @@ class Program:
 
         :raises RenderError: when it is not there.
         """
-        found = shutil.which(str(Path(wanted).expanduser()) if wanted else name)
+        found = None
+        # There may be no such user.
+        with contextlib.suppress(RuntimeError):
+            found = shutil.which(str(Path(wanted).expanduser()) if wanted.startswith("~") else wanted or name)
         if found is None:
             raise RenderError(
                 f"{wanted or name} is not installed on this host",
                 hint=f"install {name}, or give the path of the program as addon_{name}",
             )
-        return cls(name, Path(found).resolve(), seconds, started)
+        # Links stay: what is behind one (snap, mise, busybox) may go by the name that it is called by.
+        return cls(name, Path(found).absolute(), seconds, started)
 
     def identity(self) -> str:
-        """Names this very build of the program without starting it: another one has another size or time."""
-        facts = self.path.stat()
-        return hashlib.sha256(f"{self.path} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()
+        """Names this very build of the program without starting it: another one has another place, size or time."""
+        file = self.path.resolve()
+        facts = file.stat()
+        return hashlib.sha256(f"{self.name} {file} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()
 
-    def run(self, *arguments: str, environment: Mapping[str, str], folder: Path, seconds: int = 0) -> Output:
+    def version(self, cache: CacheFolder, *arguments: str, environment: Mapping[str, str], folder: Path) -> str:
+        """Such as ``v4.3.1``, which these arguments make it tell; a native binary is asked once.
+
+        :raises RenderError: it tells none.
+        """
+        key = self.identity() if self._changes_with_its_file() else ""
+        if key and (known := cache.read("programs", key)):
+            return known.decode()
+        try:
+            found = _VERSION.search(self.run(*arguments, environment=environment, folder=folder).text)
+        except ProgramError:
+            found = None
+        if found is None:
+            raise RenderError(
+                f"{self.path} does not tell its version",
+                hint=f"give the path of {self.name} itself as addon_{self.name}",
+            )
+        if key:
+            cache.write("programs", key, found[0].encode())
+        return found[0]
+
+    def run(self, *arguments: str, environment: Mapping[str, str], folder: Path) -> Output:
         """Run it to its end with exactly this environment, in this folder, without input.
 
-        :param seconds: another limit than the program's own.
-        :raises ProgramError: it ended with an error. :raises RenderError: it did not end in time, or does not run.
+        :raises ProgramError: it ended with an error. :raises TimeLimitError: it did not end in time.
+        :raises RenderError: it does not run, or writes what is no text.
         """
-        self.started(f"{self.name} {arguments[0]}")
-        limit = seconds or self.seconds
+        call = f"{self.name} {arguments[0]}"
+        self.started(call)
         try:
             process = subprocess.Popen(
                 [str(self.path), *arguments],
@@ -84,17 +123,31 @@ class Program:
             )
         except OSError as error:
             raise RenderError(f"{self.path} can't be started: {error.strerror}") from error
-        try:
-            output, errors = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            raise RenderError(
-                f"{self.name} {arguments[0]} did not end within {limit} s", hint="see addon_program_seconds"
-            ) from None
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.communicate()
-        text, said = output.decode("utf-8", "replace"), errors.decode("utf-8", "replace")
+        with process:
+            try:
+                output, errors = process.communicate(timeout=self.seconds)
+            except subprocess.TimeoutExpired:
+                raise TimeLimitError(
+                    f"{call} did not end within {self.seconds} s", hint="see addon_program_seconds"
+                ) from None
+            finally:
+                # Not poll(): it may have ended, and left behind what holds its output open.
+                if process.returncode is None:
+                    with contextlib.suppress(OSError):
+                        os.killpg(process.pid, signal.SIGKILL)
+        said = errors.decode("utf-8", "replace")
         if process.returncode != 0:
-            raise ProgramError(f"{self.name} {arguments[0]} ended with {process.returncode}", said, text)
-        return Output(text, said)
+            raise ProgramError(f"{call} ended with {process.returncode}", output.decode("utf-8", "replace"), said)
+        try:
+            return Output(output.decode(), said)
+        except UnicodeDecodeError:
+            raise RenderError(f"{call} writes what is no UTF-8 text", hint="save the source's files as UTF-8") from None
+
+    def _changes_with_its_file(self) -> bool:
+        """Not so a script or a link to another program, which start what is set up elsewhere (asdf, mise, snap)."""
+        file = self.path.resolve()
+        try:
+            with file.open("rb") as content:
+                return content.read(4) in _NATIVE and self.name in file.name
+        except OSError:
+            return False

@@ -13,24 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ..model.errors import RepositoryError
+from ..programs.git_variables import OF_ANOTHER_REPOSITORY
 
 SYMBOLIC_LINK = "120000"
 SUBMODULE = "160000"
 
 _RESOLVE = ("rev-parse", "--verify", "--quiet", "--end-of-options")
-
-# Set where git itself starts this, in a hook: they mean the repository of the hook.
-_OF_ANOTHER_REPOSITORY = (
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_WORK_TREE",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +163,14 @@ class Checkout:
 
 def git_environment() -> dict[str, str]:
     """The environment for git: it asks nobody, takes no locks to read, and means the repository that it is told."""
-    environment = os.environ | {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    for inherited in _OF_ANOTHER_REPOSITORY:
-        environment.pop(inherited, None)
-    return environment
+    inherited = {name: value for name, value in os.environ.items() if name not in OF_ANOTHER_REPOSITORY}
+    return inherited | {
+        # A replacement is another content under the same id, and the caches go by ids.
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C",
+    }
 
 
 def run_git(folder: Path, *arguments: str, bare: bool = False) -> bytes:
@@ -226,7 +218,7 @@ def _commit(path: Path, folder: str, revision: str, *, bare: bool) -> str:
     except RepositoryError as error:
         if revision:
             raise RepositoryError(
-                f"has no revision {revision}", subject=folder, hint="fetch it, or correct addon_revision"
+                f"has no revision {revision}", subject=folder, hint="fetch it, or correct the revision"
             ) from error
         raise RepositoryError("has no commit yet", subject=folder, hint="commit the add-on files first") from error
 

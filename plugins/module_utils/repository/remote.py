@@ -140,7 +140,15 @@ class _Remote:
 
 def is_url(repo: str) -> bool:
     """Whether a repository is given by URL, and not as a folder of this host."""
-    return "://" in repo or (is_scp_like(repo) and not Path(repo).exists())
+    return "://" in repo or (is_scp_like(repo) and not _is_here(repo))
+
+
+def _is_here(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:
+        # Such as one that is too long for a name.
+        return False
 
 
 def fetch(url: str, revision: str, cache: CacheFolder, seconds: int, progress: Callable[[str], None]) -> Checkout:

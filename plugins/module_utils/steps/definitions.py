@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from ..cache.folder import CacheFolder
 from ..cluster.access import AccessOptions, Credential, resolve
@@ -113,7 +113,7 @@ def _checkout(request: DefinitionsRequest, cache: CacheFolder) -> Checkout:
     if is_url(request.repo):
         seconds = request.options.program_seconds
         return fetch(request.repo, request.revision, cache, seconds, request.progress)
-    return Checkout.open(request.repo, request.revision)
+    return Checkout.open(os.path.expandvars(request.repo), request.revision)
 
 
 def _open_run(
@@ -140,7 +140,8 @@ def _open_run(
         files.refuse(name, f"{files.valid[name].file}: {error.message}")
     order = [name for name in order if name in files.valid]
     defined = files.valid.keys() | files.protected
-    removed, doubts = removed_addons(checkout, request.path, known, defined, files.invalid, options.only)
+    has_commit = _has_commit(request, checkout)
+    removed, doubts = removed_addons(checkout, request.path, known, defined, files.invalid, options.only, has_commit)
     chosen = _chosen(options.only, [*order, *files.protected, *removed])
     info = RunInfo(
         run_id=secrets.token_hex(6),
@@ -187,6 +188,21 @@ def _save(
     directory.save_records(records)
     directory.write_json("discovery.json", discovery.to_json())
     directory.save_info(info)
+
+
+def _has_commit(request: DefinitionsRequest, checkout: Checkout) -> Callable[[str], bool]:
+    """Whether the repository has a commit; a clone without its older commits is believed to have it."""
+
+    def of_remote(commit: str) -> bool:
+        """The clone holds what was fetched, so the remote is asked."""
+        options = request.options
+        try:
+            fetch(request.repo, commit, CacheFolder(Path(options.cache)), options.program_seconds, request.progress)
+        except RepositoryError:
+            return False
+        return True
+
+    return of_remote if is_url(request.repo) else lambda commit: checkout.shallow or checkout.has_commit(commit)
 
 
 # Files

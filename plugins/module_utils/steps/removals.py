@@ -7,7 +7,7 @@ gone at once is no reason to let go of an add-on.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import PurePosixPath
 
 from ..model.errors import RepositoryError
@@ -23,11 +23,13 @@ def removed_addons(
     defined: Collection[str],
     invalid: list[InvalidDefinition],
     only: Collection[str],
+    has_commit: Callable[[str], bool],
 ) -> tuple[list[str], list[str]]:
     """The add-ons whose file is gone from the folder ``path``, and warnings about those that are left alone.
 
     :param defined: names that a definition file, valid or not, is about.
     :param only: names that were asked for; what is named there is let go of without these doubts.
+    :param has_commit: whether the repository has a commit, as far as that can be told.
     :raises RepositoryError: when more than one, and more than half, of the folder's add-ons would be let go of.
     """
     unreadable = [item.file for item in invalid if not item.name]
@@ -44,7 +46,7 @@ def removed_addons(
             warnings.append(
                 f"add-on {name} may be the one that {unreadable[0]} is about, which can't be read: left alone"
             )
-        elif name not in only and not checkout.shallow and not checkout.has_commit(record.source_commit):
+        elif name not in only and not has_commit(record.source_commit):
             doubt = f"was recorded at commit {record.source_commit[:12]}, which this repository does not have"
             warnings.append(f"add-on {name} {doubt}: left alone (name it in addon_only to let go of it)")
         else:

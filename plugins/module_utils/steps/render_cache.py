@@ -16,8 +16,8 @@ from ..model.json_fields import decode, encode
 from ..model.keyed_hash import canonical_json
 from .sources.source import Preparation, Rendered
 
-_SCHEMA = 1
-"""Part of every key: raised when what is kept, or how a source makes documents of a program's output, changes."""
+RENDER_SCHEMA = 1
+"""Part of every key, also of that in records: raised when equal inputs come to mean other documents or objects."""
 
 
 def find_or_render(
@@ -27,11 +27,14 @@ def find_or_render(
 
     :raises AddonError: it had to be made, and can't be.
     """
-    inputs = _digest([_SCHEMA, kind, preparation.inputs])
+    if not preparation.keep:
+        return preparation.render(), False
+    inputs = _digest([RENDER_SCHEMA, kind, preparation.inputs])
     asked = _read(cache, "asked", inputs, Asked)
     if asked:
         known = _read(cache, "renders", _digest([inputs, asked.answers(cluster)]), Rendered)
-        if known:
+        # What a chart brings may depend on the cluster: another one may have left what it asked.
+        if known and known.asked.answers(cluster) == asked.answers(cluster):
             return known, True
     made = preparation.render()
     _write(cache, "renders", _digest([inputs, made.asked.answers(cluster)]), made)

@@ -22,7 +22,6 @@ from ..model.masking import Placeholders
 from ..model.objects import GroupKind
 from ..model.record import Record
 from ..model.run_directory import RunDirectory, RunInfo
-from ..repository.git import Checkout
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
@@ -39,8 +38,7 @@ class Session:
         self.directory = RunDirectory.open(path)
         self.info: RunInfo = self.directory.info
         self.mutex = threading.Lock()
-        self.checkouts: dict[tuple[str, str], Checkout] = {}
-        """Other repositories that sources are in, by URL and revision: each is asked once for what a branch is at."""
+        self.too_slow: set[str] = set()
 
     @cached_property
     def _secrets(self) -> dict[str, Any]:

@@ -243,6 +243,20 @@ def test_folders_go_when_nobody_used_them_for_a_day(cache: CacheFolder, monkeypa
     assert {old, older}.isdisjoint(files_of(cache, "repositories"))
 
 
+def test_what_is_no_entry_goes_first(cache: CacheFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(folder_module.LIMITS, "charts", 2_000)
+    stray = cache.path / "charts/no-digest"
+    stray.mkdir(parents=True)
+    (stray / "file").write_bytes(b"x" * 1_500)
+    os.utime(stray, (1, 1))
+    cache.write("charts", KEY, b"x" * 1_000)
+    assert files_of(cache, "charts") == [KEY]
+
+
+def test_all_areas_together_leave_room_on_a_disk() -> None:
+    assert sum(folder_module.LIMITS.values()) < 2 * 1024**3
+
+
 def test_a_lock_is_for_one_process_at_a_time(cache: CacheFolder) -> None:
     code = f"""
 def waits():
@@ -281,9 +295,9 @@ def test_a_lock_is_given_back_after_an_error(cache: CacheFolder) -> None:
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
-        ({"XDG_CACHE_HOME": "{tmp}/xdg", "HOME": "{tmp}/home"}, "xdg/rendimiento-addons"),
-        ({"XDG_CACHE_HOME": "", "HOME": "{tmp}/home"}, "home/.cache/rendimiento-addons"),
-        ({"XDG_CACHE_HOME": "relative", "HOME": "{tmp}/home"}, "home/.cache/rendimiento-addons"),
+        ({"XDG_CACHE_HOME": "{tmp}/xdg", "HOME": "{tmp}/home"}, "xdg/rendimiento-addons/sources"),
+        ({"XDG_CACHE_HOME": "", "HOME": "{tmp}/home"}, "home/.cache/rendimiento-addons/sources"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "{tmp}/home"}, "home/.cache/rendimiento-addons/sources"),
     ],
 )
 def test_the_users_own_folder(
@@ -293,6 +307,15 @@ def test_the_users_own_folder(
         monkeypatch.setenv(name, value.format(tmp=tmp_path))
     assert CacheFolder.open().path == tmp_path / expected
     assert (tmp_path / expected).stat().st_mode & 0o777 == 0o700
+
+
+def test_the_users_own_folder_is_private_where_others_may_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that everybody may read can lie beside it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "rendimiento-addons/local-cluster").mkdir(parents=True)
+    (tmp_path / "rendimiento-addons").chmod(0o755)
+    assert CacheFolder.open().path.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "rendimiento-addons").stat().st_mode & 0o777 == 0o755
 
 
 def test_a_home_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

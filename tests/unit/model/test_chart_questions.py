@@ -24,9 +24,20 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.chart_que
         ('{{ $apis := .Capabilities.APIVersions }}{{ $apis.Has "x/v1" }}', None, False),
         ('{{ tpl "{{ .Capabilities.APIVersions.Has \\"{{ .Values.a }}\\" }}" . }}', None, False),
         ('{{ .Capabilities.APIVersions.Has "a/v1" }}{{ .Capabilities.APIVersions.Has .b }}', None, False),
+        ("{{ .Capabilities | toJson }}", None, False),
+        ("{{ $capabilities := $.Capabilities }}", None, False),
+        ('{{ (index . "Capabilities").KubeVersion }}', None, False),
+        ('{{ .Capabilities.APIVersions.Has ("x.io" | printf "%s/v1") }}', None, False),
+        ('{{ .Capabilities.APIVersions.Has ("x/v1") }}{{ .Capabilities.HelmVersion.Version }}', ("x/v1",), False),
+        # What is no template asks for nothing.
+        ("# .Capabilities.APIVersions are looked at by some charts, and .Release.IsInstall", (), False),
+        ("{{/* .Capabilities.APIVersions.Has .x and .Release */}}{{- /* all of .Capabilities */ -}}", (), False),
         ("{{ if .Release.IsInstall }}", (), True),
         ("{{ if $.Release.IsUpgrade -}}", (), True),
-        ("{{ .Values.IsUpgradeable }}", (), False),
+        ("{{ toYaml .Release | sha256sum }}", (), True),
+        ('{{ (index $ "Release") }}', (), True),
+        ("{{ .Release.Name }}-{{ .Release.Namespace }}{{ .Release.Service }}", (), False),
+        ("{{ .Values.IsUpgradeable }}{{ .Values.ReleaseName }}", (), False),
     ],
 )  # fmt: skip
 def test_questions(text: str, api_versions: tuple[str, ...] | None, upgrade: bool) -> None:
@@ -37,7 +48,7 @@ def test_questions(text: str, api_versions: tuple[str, ...] | None, upgrade: boo
 def test_the_questions_of_all_files_count() -> None:
     asked = asked_by(['{{ .Capabilities.APIVersions.Has "b/v1" }}', '{{ .Capabilities.APIVersions.Has "a/v1" }}', ""])
     assert asked.api_versions == ("a/v1", "b/v1")
-    assert asked_by(["IsInstall", '{{ .Capabilities.APIVersions.Has "b/v1" }}']).upgrade
+    assert asked_by(["{{ .Release.IsInstall }}", '{{ .Capabilities.APIVersions.Has "b/v1" }}']).upgrade
 
 
 @pytest.mark.parametrize(
@@ -50,7 +61,7 @@ def test_the_questions_of_all_files_count() -> None:
         ('{{ htpasswd "a" "b" }}', True),
         ("{{ now | unixEpoch }}", True),
         ("{{ sha256sum .Values.password }}", False),
-        ("generated: known", False),
+        ("# nobody uses randAlphaNum now", False),
         ("", False),
     ],
 )

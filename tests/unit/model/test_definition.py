@@ -8,9 +8,9 @@ import jsonschema
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.definition import (
+    ChartSource,
     Definition,
     GitSource,
-    HelmSource,
     claimed_name,
     dependency_order,
     parse_definition,
@@ -43,7 +43,7 @@ HELM = "name: web\nnamespace: web\nhelm: {repo: https://x.test, chart: web, vers
 
 def test_the_chart_of_the_original() -> None:
     definition = parse_definition(LONGHORN, "addons/longhorn.yaml")
-    assert definition.source == HelmSource("https://charts.longhorn.io/", "longhorn", "v1.10.2")
+    assert definition.source == ChartSource("https://charts.longhorn.io/", "longhorn", "v1.10.2")
     assert definition.values == {"preUpgradeChecker": {"jobEnabled": False}}
     assert (definition.create_namespace, definition.adopt, definition.manual_sync) == (True, True, True)
     assert "name" not in definition.to_spec()

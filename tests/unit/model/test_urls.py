@@ -25,6 +25,8 @@ QUERY = "no ? and no # in the URL of a git repository"
         ("http://localhost:8080/charts", ""),
         ("http://127.0.0.1:8080/charts", ""),
         ("http://[::1]:8080/charts", ""),
+        ("https://charts.example.com/x?token=abc", "no ? and no # in the URL of a chart repository"),
+        ("https://charts.example.com/x#abc", "no ? and no # in the URL of a chart repository"),
         ("http://charts.example.com", NO_CHARTS),
         ("http://127.0.0.1.example.com", NO_CHARTS),
         ("file:///srv/charts", NO_CHARTS),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import RenderError
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import DocumentError, RenderError
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.chart_index import ChartIndex
 
 URL = "https://charts.example.com/stable"
@@ -117,6 +117,6 @@ def test_an_index_without_charts(text: str) -> None:
 
 
 def test_an_index_that_can_not_be_read() -> None:
-    with pytest.raises(RenderError) as caught:
+    with pytest.raises(DocumentError) as caught:
         ChartIndex.read(b"entries: {}\nentries: {}\n", URL)
-    assert str(caught.value) == f"{URL}: index.yaml:2 can't be read: the key entries stands twice in one mapping"
+    assert str(caught.value) == f"{URL}/index.yaml:2: the key entries stands twice in one mapping"

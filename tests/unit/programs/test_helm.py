@@ -14,7 +14,7 @@ import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cache.folder import CacheFolder
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.cluster_facts import ClusterFacts
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import RenderError
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.helm_output import read_helm_output
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.helm import Helm
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.helm_errors import warnings_of
@@ -75,7 +75,7 @@ def log_in(tmp_path: Path, url: str, **fields: Any) -> None:
 
 
 def failure(call: Callable[[], object]) -> str:
-    with pytest.raises(RenderError) as caught:
+    with pytest.raises(AddonError) as caught:
         call()
     text = str(caught.value)
     assert "\n" not in text
@@ -87,14 +87,15 @@ def failure(call: Callable[[], object]) -> str:
 
 def test_the_version_is_asked_once(helm: Helm, started: list[str]) -> None:
     assert helm.version().startswith("v4.")
-    assert helm.version() == Helm(helm.program, helm.cache).version()
+    assert helm.version() == Helm(helm.program, helm.cache, helm.work).version()
     assert started == ["helm version"]
+    assert not list(helm.work.iterdir())
 
 
 @pytest.mark.parametrize("program", ["/bin/true", "/bin/false"])
 def test_a_program_that_is_no_helm(helm: Helm, program: str) -> None:
-    other = Helm(Program("helm", Path(program), 5, quiet), helm.cache)
-    assert failure(other.version) == f"{program} is no helm. Give the path of helm as addon_helm."
+    other = Helm(Program("helm", Path(program), 5, quiet), helm.cache, helm.work)
+    assert failure(other.version) == f"{program} does not tell its version. Give the path of helm itself as addon_helm."
 
 
 @pytest.mark.parametrize("where", ["relative", "absolute", "elsewhere"])
@@ -444,6 +445,79 @@ def test_locked_dependencies_are_brought(
     assert sources == {"web/charts/db/templates/a.yaml", "web/charts/beside/templates/a.yaml"}
 
 
+def only_of_repositories(charts: ChartRepository, parent: Path) -> None:
+    """Lock ``parent`` anew, without what lies beside it."""
+    lines = (parent / "Chart.yaml").read_text().splitlines()
+    (parent / "Chart.yaml").write_text("\n".join(line for line in lines if "beside" not in line))
+    charts.helm("dependency", "update", str(parent))
+    shutil.rmtree(parent / "charts")
+    charts.requests.clear()
+
+
+def test_locked_dependencies_of_repositories_are_brought_once(
+    helm: Helm, charts: ChartRepository, parent: Path, started: list[str], tmp_path: Path
+) -> None:
+    only_of_repositories(charts, parent)
+    again = shutil.copytree(parent, tmp_path / "again/web")
+    (again / "Chart.yaml").write_text((again / "Chart.yaml").read_text() + "\nappVersion: 2.0.0\n")
+    said: list[str] = []
+    helm.build_dependencies(parent, said.append)
+    assert started == ["helm repo", "helm dependency"]
+    asked = len(charts.requests)
+    helm.build_dependencies(again, said.append)
+    assert (len(started), len(charts.requests), len(said)) == (2, asked, 1)
+    contents = [{file.name: file.read_bytes() for file in (chart / "charts").iterdir()} for chart in (parent, again)]
+    assert contents[0] == contents[1] == {"db-0.1.0.tgz": (charts.folder / "db-0.1.0.tgz").read_bytes()}
+    # The same archive as when it is a source itself.
+    helm.chart(charts.url, "db", "0.1.0", said.append)
+    assert len(charts.requests) == asked
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "line"),
+    [
+        ("Chart.yaml", ("name: db,", "name: db, condition: db.on,"), "Chart.lock does not fit"),
+        ("Chart.yaml", ("0.1.x", "0.1.*"), "Chart.lock does not fit"),
+        ("Chart.lock", ("digest: sha256:", "digest: sha256:0"), "Chart.lock does not fit"),
+        ("Chart.lock", ("version: 0.1.0", "version: 0.1.9"), "there is no version 0.1.9 of the chart db"),
+    ],
+)
+def test_kept_archives_do_not_make_a_lock_file_fit(
+    helm: Helm, charts: ChartRepository, parent: Path, tmp_path: Path, file: str, change: tuple[str, str], line: str
+) -> None:
+    only_of_repositories(charts, parent)
+    other = shutil.copytree(parent, tmp_path / "other/web")
+    helm.build_dependencies(parent, quiet)
+    text = (other / file).read_text()
+    assert change[0] in text
+    (other / file).write_text(text.replace(*change))
+    assert line in failure(lambda: helm.build_dependencies(other, quiet))
+
+
+def test_an_archive_that_is_not_kept_any_more_is_brought_again(
+    helm: Helm, charts: ChartRepository, parent: Path, tmp_path: Path
+) -> None:
+    only_of_repositories(charts, parent)
+    again = shutil.copytree(parent, tmp_path / "again/web")
+    helm.build_dependencies(parent, quiet)
+    largest = max((helm.cache.path / "charts").iterdir(), key=lambda file: file.stat().st_size)
+    largest.unlink()
+    helm.build_dependencies(again, quiet)
+    assert (again / "charts/db-0.1.0.tgz").is_file()
+
+
+def test_archives_that_do_not_belong_are_taken_away_every_time(
+    helm: Helm, charts: ChartRepository, parent: Path, tmp_path: Path
+) -> None:
+    only_of_repositories(charts, parent)
+    again = shutil.copytree(parent, tmp_path / "again/web")
+    helm.build_dependencies(parent, quiet)
+    (again / "charts").mkdir()
+    shutil.copy(charts.folder / "web-1.3.0.tgz", again / "charts")
+    helm.build_dependencies(again, quiet)
+    assert [file.name for file in (again / "charts").iterdir()] == ["db-0.1.0.tgz"]
+
+
 def test_a_dependency_that_is_not_what_its_index_says(helm: Helm, charts: ChartRepository, parent: Path) -> None:
     other = charts.add("db", "0.1.0", {"templates/b.yaml": CONFIG_MAP}).read_bytes()
     (charts.folder / "index.yaml").write_text(
@@ -505,8 +579,8 @@ def test_charts_beside_it_need_no_lock_file(helm: Helm, parent: Path) -> None:
 @pytest.mark.parametrize(
     ("repository", "line"),
     [
-        ("oci://charts.example.com", "web/Chart.lock: the dependency db is not in a repository with an https:// URL"),
-        ("http://charts.example.com", "web/Chart.lock: the dependency db is not in a repository with an https:// URL"),
+        ("oci://charts.example.com", "web/Chart.yaml: the dependency db is not in a repository with an https:// URL"),
+        ("http://charts.example.com", "web/Chart.yaml: the dependency db is not in a repository with an https:// URL"),
     ],
 )
 def test_where_a_dependency_may_not_come_from(

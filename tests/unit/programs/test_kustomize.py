@@ -49,11 +49,9 @@ def built(
     return kustomize.build(root, "over", work=work, may=may, helm=helm, cluster=ClusterFacts("v1.37.0")).text
 
 
-def test_the_version_is_asked_once(kustomize: Kustomize, tmp_path: Path, programs: dict[str, Path]) -> None:
+def test_the_version_is_asked_once(kustomize: Kustomize) -> None:
     calls: list[str] = []
-    again = Kustomize(
-        Program("kustomize", kustomize.program.path, 60, calls.append), CacheFolder.open(str(tmp_path / "cache"))
-    )
+    again = Kustomize(Program("kustomize", kustomize.program.path, 60, calls.append), kustomize.cache)
     assert kustomize.version() == "v5.8.1"
     assert again.version() == "v5.8.1"
     assert calls == []
@@ -64,7 +62,7 @@ def test_another_program_is_no_kustomize(tmp_path: Path) -> None:
     path.write_text("#!/bin/sh\necho hello\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     other = Kustomize(Program("kustomize", path, 5, lambda call: None), CacheFolder.open(str(tmp_path / "cache")))
-    with pytest.raises(RenderError, match=r"kustomize does not tell its version. Give the path of kustomize as"):
+    with pytest.raises(RenderError, match=r"kustomize does not tell its version. Give the path of kustomize itself as"):
         other.version()
 
 
@@ -273,6 +271,7 @@ def test_configurations_of_plugins_are_looked_at(
     "over",
     [
         "resources: [../base]\ncommonAnnotations: {a: http://127.0.0.1/x}",
+        "resources: [../base]\ncommonAnnotations: {path: http://127.0.0.1/x}",
         "resources: [../base]\nconfigMapGenerator: [{name: x, literals: [a=http://127.0.0.1/x, b=../../outside]}]",
         "resources: [../base]\npatches:\n- patch: |\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n"
         "    data:\n      u: http://x\n",

@@ -192,7 +192,7 @@ def test_a_bare_repository(repository: Repository, tmp_path: Path) -> None:
     assert checkout.has_commit(first)
     assert not checkout.shallow
     assert checkout.uncommitted() == []
-    assert error_of(bare, "nope") == f"{bare}: has no revision nope. Fetch it, or correct addon_revision."
+    assert error_of(bare, "nope") == f"{bare}: has no revision nope. Fetch it, or correct the revision."
     hint = "Give the checkout or the bare repository itself."
     for inside in (bare / "refs", repository.path / ".git", repository.path / ".git/refs"):
         assert error_of(inside) == f"{inside}: is a folder of git's own. {hint}"
@@ -215,11 +215,30 @@ def test_errors_name_what_is_wrong(repository: Repository, tmp_path: Path) -> No
     assert error_of(folder) == f"{folder}: commit {commit[:12]} is empty"
     commit = repository.commit(FILES)
     for revision in ("nope", "0" * 40, "--help", "HEAD^2", "main:addons", "a\nb"):
-        assert (
-            error_of(folder, revision) == f"{folder}: has no revision {revision}. Fetch it, or correct addon_revision."
-        )
+        assert error_of(folder, revision) == f"{folder}: has no revision {revision}. Fetch it, or correct the revision."
     assert error_of(folder, path="nowhere") == f"nowhere: commit {commit[:12]} has no such folder"
     assert error_of(folder, path="addons/a.yaml") == "addons/a.yaml: is a file, a folder is needed"
+
+
+def test_a_replaced_object_is_read_as_the_commit_has_it(repository: Repository) -> None:
+    repository.commit({"f/a.yaml": "own", "other.yaml": "other"})
+    repository.git("replace", "HEAD:f/a.yaml", "HEAD:other.yaml")
+    repository.git("replace", "HEAD:f", "HEAD:")
+    checkout = Checkout.open(str(repository.path))
+    assert checkout.read(checkout.entries("f", recursive=True)) == {"f/a.yaml": b"own"}
+
+
+@pytest.mark.parametrize("name", ["GIT_DIR", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE", "GIT_INDEX_FILE"])
+def test_variables_that_mean_another_repository_do_not_count(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    commit = repository.commit(FILES)
+    second = repository.commit({"addons/a.yaml": "new\n"})
+    # As a shallow file, it would cut the history off; as a graft, make up a parent.
+    (tmp_path / "other").write_text(f"{second}\n")
+    monkeypatch.setenv(name, str(tmp_path / "other"))
+    checkout = Checkout.open(str(repository.path), "HEAD~1")
+    assert (checkout.commit, checkout.shallow, checkout.uncommitted()) == (commit, False, [])
 
 
 def test_a_blob_that_is_missing_is_named(repository: Repository) -> None:

@@ -211,6 +211,7 @@ def test_what_is_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for repo, expected in {
         "https://x.test/y": True, "file:///x": True, "git@x.test:y": True, "alias:y": True, "ext::sh": True,
         "/srv/x": False, "x": False, ".": False, "~/x": False, "odd:name": False,
+        f"host:{'x' * 300}": True,
     }.items():  # fmt: skip
         assert is_url(repo) is expected, repo
 

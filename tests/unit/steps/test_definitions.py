@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import RepositoryError
+from ansible_collections.rendimiento.addons.plugins.module_utils.cache.folder import CacheFolder
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import AccessOptions
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import CacheError, RepositoryError
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.record import Record
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.run_directory import RunDirectory, RunOptions
 from ansible_collections.rendimiento.addons.plugins.module_utils.repository.git import Checkout
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps import definitions
 from tests.unit.gitops import Repository
@@ -143,3 +146,48 @@ def test_the_commit_at_which_a_blob_was_first_seen(repository: Repository, tmp_p
     assert definitions._source(latest, sourced, seen) == f"addons/a.yaml@{changed}"
     seen.spec = {**sourced.definition.to_spec(), "syncRequest": 3}
     assert definitions._source(latest, sourced, seen) == f"addons/a.yaml@{'0' * 40}"
+
+
+def test_whether_a_repository_has_a_commit(repository: Repository, tmp_path: Path) -> None:
+    first, second = repository.commit({"x": "1"}), repository.commit({"x": "2"})
+    shallow = tmp_path / "shallow"
+    repository.git("clone", "--quiet", "--depth", "1", f"file://{repository.path}", str(shallow))
+    known = {}
+    for repo in (str(repository.path), str(shallow), f"file://{repository.path}"):
+        request = made_request(repo, tmp_path / "cache")
+        checkout = definitions._checkout(request, CacheFolder.open(str(tmp_path / "cache")))
+        has_commit = definitions._has_commit(request, checkout)
+        known[repo] = [has_commit(commit) for commit in (first, second, "1" * 40)]
+    assert list(known.values()) == [
+        [True, True, False],
+        # A clone without its history can't tell; what is given by URL is asked.
+        [True, True, True],
+        [True, True, False],
+    ]
+
+
+def made_request(repo: str, cache: Path) -> definitions.DefinitionsRequest:
+    options = RunOptions("rendimiento-system", cache=str(cache))
+    return definitions.DefinitionsRequest(repo, "", "addons", AccessOptions(), options, False, 0, print)
+
+
+@pytest.mark.parametrize("repo", ["$GITOPS", "${GITOPS}", "~/gitops"])
+def test_a_folder_may_be_given_by_variable(repository: Repository, monkeypatch: pytest.MonkeyPatch, repo: str) -> None:
+    commit = repository.commit({"x": "1"})
+    monkeypatch.setenv("GITOPS", str(repository.path))
+    monkeypatch.setenv("HOME", str(repository.path.parent))
+    cache = repository.path.parent / "cache"
+    assert definitions._checkout(made_request(repo, cache), CacheFolder(cache)).commit == commit
+
+
+def test_without_a_place_for_the_cache_it_ends_with_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = RunDirectory(tmp_path / "run")
+    run.path.mkdir()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").write_text("no folder")
+    warnings: list[str] = []
+    assert definitions._cache("", run, warnings).path == tmp_path / "run" / "cache"
+    (warning,) = warnings
+    assert warning.startswith("nothing is kept for the next run: ")
+    with pytest.raises(CacheError):
+        definitions._cache(str(tmp_path / "home" / "x"), run, warnings)

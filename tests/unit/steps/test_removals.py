@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import RepositoryError
@@ -38,7 +36,8 @@ def judged(
         one.annotations["rendimiento.ai/source"] = source.replace(HERE, commit)
     files = [InvalidDefinition(file, name, "broken") for file, name in invalid]
     checkout = Checkout.open(str(repository.path))
-    return removed_addons(checkout, "addons/", known, {*defined, *(name for _, name in invalid if name)}, files, only)
+    protected = {*defined, *(name for _, name in invalid if name)}
+    return removed_addons(checkout, "addons/", known, protected, files, only, checkout.has_commit)
 
 
 @pytest.mark.parametrize(
@@ -91,12 +90,3 @@ def test_most_of_a_folder_at_once_is_not_believed(
 def test_what_is_named_is_let_go_of_without_doubts(repository: Repository) -> None:
     records = [record("b"), record("c", f"addons/c.yaml@{'1' * 40}")]
     assert judged(repository, records, only=("b", "c")) == (["b", "c"], [])
-
-
-def test_a_shallow_clone_can_not_tell_another_repository(repository: Repository, tmp_path: Path) -> None:
-    repository.commit({"x": "1"})
-    repository.commit({"x": "2"})
-    clone = tmp_path / "clone"
-    repository.git("clone", "--quiet", "--depth", "1", f"file://{repository.path}", str(clone))
-    known = {"b": record("b", f"addons/b.yaml@{'1' * 40}")}
-    assert removed_addons(Checkout.open(str(clone)), "addons", known, set(), [], ()) == (["b"], [])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.snapshot import ObjectMetadata, Snapshot
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.names import OWNER_LABEL
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.render import render
 from tests.unit.gitops import Repository
 from tests.unit.steps.made_run import MadeRun, config
@@ -112,6 +116,90 @@ def test_a_second_render_of_a_run_is_the_stored_one(run: MadeRun, repository: Re
     made(run, repository, config("a"))
     repository.commit({"app/0.json": None, "app/1.json": json.dumps(config("b"))})
     assert [item.key.name for item in render(run.session, "app", print).objects] == ["a"]
+
+
+UPGRADE = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: told}
+data: {upgrade: "{{ .Release.IsUpgrade }}"}
+"""
+CHART = "{apiVersion: v2, name: app, version: 1.0.0}"
+
+
+@pytest.mark.parametrize(
+    ("status", "labelled", "upgrade"),
+    [
+        (None, "", "false"),
+        ({}, "", "false"),
+        ({"appliedHash": "x"}, "", "true"),
+        # The record was lost, and the add-on runs: nobody installs it anew.
+        (None, "app", "true"),
+        (None, "other", "false"),
+    ],
+)
+def test_install_and_upgrade(
+    run: MadeRun,
+    repository: Repository,
+    programs: dict[str, Path],
+    status: dict[str, Any] | None,
+    labelled: str,
+    upgrade: str,
+) -> None:
+    run.info.options.helm = str(programs["helm"])
+    run.info.commit = repository.commit({"app/Chart.yaml": CHART, "app/templates/a.yaml": UPGRADE})
+    run.info.repository = str(repository.path)
+    run.add("app", objects=None, status=status)
+    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED).to_json())
+    live = ObjectMetadata(ObjectKey("", "ConfigMap", "web", "told"), "u", "1", labels={OWNER_LABEL: labelled})
+    run.directory.write_json("snapshot.json", Snapshot({live.key: live}, {("", "ConfigMap")}).to_json())
+    (item,) = render(run.session, "app", print).objects
+    assert item.manifest["data"] == {"upgrade": upgrade}
+
+
+@pytest.mark.parametrize(
+    ("template", "result"),
+    [
+        ('{{ .Capabilities.APIVersions.Has "gone.io/v1/Thing" }}',
+         "add-on app: it depends on whether gone.io/v1/Thing is served, and the server of that API group does not "
+         "answer. Try again when it does."),
+        ('{{ .Capabilities.APIVersions.Has "gone.io/v1" }}', []),
+        ("{{ .Capabilities.APIVersions.Has .Values.one }}",
+         ["rendered without the kinds of gone.io/v1, whose server does not answer"]),
+        ("no question", []),
+    ],
+)  # fmt: skip
+def test_a_part_of_the_api_list_that_is_unknown_is_not_absent(
+    run: MadeRun, repository: Repository, programs: dict[str, Path], template: str, result: str | list[str]
+) -> None:
+    run.info.options.helm = str(programs["helm"])
+    text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {it: '" + template + "'}}"
+    files = {"app/Chart.yaml": CHART, "app/templates/a.yaml": text, "app/values.yaml": "one: x/v1"}
+    run.info.commit = repository.commit(files)
+    run.info.repository = str(repository.path)
+    run.add("app", objects=None)
+    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED, stale=["gone.io/v1"]).to_json())
+    if isinstance(result, list):
+        assert render(run.session, "app", print).warnings == result
+    else:
+        with pytest.raises(AddonError) as caught:
+            render(run.session, "app", print)
+        assert str(caught.value) == result
+
+
+def test_no_room_for_temporary_files_is_the_add_ons_error(
+    run: MadeRun, repository: Repository, programs: dict[str, Path]
+) -> None:
+    run.info.options.helm = str(programs["helm"])
+    run.info.commit = repository.commit({"app/Chart.yaml": CHART, "app/templates/a.yaml": UPGRADE})
+    run.info.repository = str(repository.path)
+    run.add("app", objects=None)
+    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED).to_json())
+    session = run.session
+    # As good as a full disk: a folder that no file can be made in.
+    (run.directory.path / "work").symlink_to("/proc/self")
+    with pytest.raises(AddonError, match=r"^add-on app: temporary files can't be written: .*[.] Make room, or set "):
+        render(session, "app", print)
 
 
 def test_digests_move_with_what_they_stand_for(run: MadeRun, repository: Repository) -> None:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...model.definition import HelmSource as ChartOfRepository
+from ...model.chart_dependencies import DEPENDENCY_FILES, ChartDependencies
+from ...model.definition import ChartSource
 from ...model.errors import RenderError
-from ...model.yaml_documents import read_one
 from ...programs.helm import Helm
+from ...programs.program import TimeLimitError
 from ...repository.export import common_folder, export
-from ...repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
+from ...repository.git import SYMBOLIC_LINK, Checkout
 from .git_folder import folder_entries
 from .source import SourceRequest
-
-
-_CHART_FILES = ("Chart.yaml", "requirements.yaml")
-"""The second one is where charts of ``apiVersion: v1`` list what they depend on."""
 
 
 class Chart(Protocol):
@@ -101,13 +99,17 @@ class _ChartFolder:
 def find_chart(request: SourceRequest, helm: Helm) -> Chart:
     """:raises AddonError: there is no such chart, or it can't be had."""
     source = request.definition.source
-    if isinstance(source, ChartOfRepository):
-        content = helm.chart(source.repo, source.chart, source.version, request.tools.progress)
+    if isinstance(source, ChartSource):
+        content = _archive(request, helm, source)
         return _ArchivedChart(f"{source.chart}-{source.version}", content)
     path = posixpath.normpath(source.path)
     entries = folder_entries(request.source, path)
-    missing = list(_missing_dependencies(request.source, path, entries))
-    beside = [folder for dependency in missing if (folder := _folder_beside(dependency, path))]
+    files = {posixpath.relpath(entry.path, path): entry for entry in entries}
+    contents = request.source.contents(files[name] for name in DEPENDENCY_FILES if name in files)
+    dependencies = ChartDependencies.read({posixpath.basename(entry.path): text for entry, text in contents}, path)
+    complete = all(_vendored(one.name, files) for one in dependencies.wanted)
+    # Where one is missing, Helm brings all of them.
+    beside = [] if complete else [one.folder(path) for one in dependencies.wanted if one.beside]
     for folder in beside:
         entries += folder_entries(request.source, folder)
     linked = any(entry.mode == SYMBOLIC_LINK for entry in entries)
@@ -116,47 +118,27 @@ def find_chart(request: SourceRequest, helm: Helm) -> Chart:
         path,
         "." if linked else common_folder([path, *beside]),
         tuple(beside),
-        not missing,
+        complete,
         helm,
         request.tools.progress,
     )
 
 
-def _missing_dependencies(checkout: Checkout, path: str, entries: list[TreeEntry]) -> Iterator[dict[str, Any]]:
-    """What the chart depends on and ``charts/`` does not hold."""
-    files = {entry.path: entry for entry in entries}
-    for file in _CHART_FILES:
-        name = posixpath.normpath(f"{path}/{file}")
-        value = read_one(checkout.read([files[name]])[name], name) if name in files else None
-        dependencies = value.get("dependencies") if isinstance(value, dict) else None
-        for dependency in dependencies if isinstance(dependencies, list) else []:
-            if isinstance(dependency, dict) and not _vendored(str(dependency.get("name")), path, files):
-                yield dependency
+def _archive(request: SourceRequest, helm: Helm, source: ChartSource) -> bytes:
+    too_slow = request.tools.too_slow
+    if source.repo in too_slow:
+        raise RenderError("did not answer another add-on of this run in time", subject=source.repo, hint="try again")
+    try:
+        return helm.chart(source.repo, source.chart, source.version, request.tools.progress)
+    except TimeLimitError:
+        too_slow.add(source.repo)
+        raise
 
 
-def _vendored(name: str, path: str, files: Collection[str]) -> bool:
-    start = posixpath.normpath(f"{path}/charts/{name}")
+def _vendored(name: str, files: Collection[str]) -> bool:
+    """Whether ``charts/`` holds it, in whatever version."""
     # A link to the folder is that folder; where it leads is seen when it is written out.
-    return (
-        f"{start}/Chart.yaml" in files
-        or start in files
-        or any(file.startswith(f"{start}-") and file.endswith(".tgz") for file in files)
-    )
-
-
-def _folder_beside(dependency: dict[str, Any], path: str) -> str:
-    """The folder of the repository that a ``file://`` dependency names, empty for any other one.
-
-    :raises RenderError: it lies outside of the repository.
-    """
-    repository = str(dependency.get("repository") or "")
-    if not repository.startswith("file://"):
-        return ""
-    folder = posixpath.normpath(posixpath.join(path, repository.removeprefix("file://")))
-    if folder == ".." or folder.startswith(("../", "/")):
-        raise RenderError(
-            f"the dependency {dependency.get('name')} lies outside of the repository",
-            subject=posixpath.normpath(f"{path}/Chart.yaml"),
-            hint="commit it",
-        )
-    return folder
+    folder = f"charts/{name}"
+    # redis-cluster-1.0.0.tgz is no redis.
+    archive = re.compile(rf"{re.escape(folder)}-v?\d+\.\d+(\.\d+)?([-+][^/]*)?\.tgz")
+    return folder in files or f"{folder}/Chart.yaml" in files or any(archive.fullmatch(file) for file in files)

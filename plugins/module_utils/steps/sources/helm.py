@@ -17,7 +17,8 @@ from ...model.cluster_facts import ClusterFacts
 from ...model.definition import GitSource
 from ...model.errors import RenderError, RepositoryError
 from ...model.helm_output import read_helm_output
-from ...model.normalise import SourceObject, api_versions_of, flatten
+from ...model.keyed_hash import canonical_json
+from ...model.normalise import SourceObject, api_versions_of, flatten, hook_events
 from ...model.wording import listed
 from ...model.yaml_documents import read_documents
 from ...programs.chart_files import chart_texts
@@ -28,8 +29,9 @@ from .charts import Chart, find_chart
 from .git_folder import refuse_lfs_pointer
 from .source import Preparation, Rendered, SourceRequest
 
-_SECRET_NAME = re.compile(r"pass|secret|token|key|credential|auth|private|cert|salt", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"pass|pwd|secret|token|key|credential|auth|private|cert|salt|dsn|webhook", re.IGNORECASE)
 _SHORTEST_SECRET = 4
+_SHORTEST_TEXT = 12
 
 
 class HelmSource:
@@ -90,7 +92,7 @@ def _values_files(request: SourceRequest) -> Iterator[_ValuesFile]:
         yield _ValuesFile(name, content, _values(content, name))
     if definition.values:
         # As JSON, whose keys and values no YAML reader takes for something else.
-        yield _ValuesFile("values", json.dumps(definition.values).encode(), definition.values)
+        yield _ValuesFile("values", json.dumps(definition.values, sort_keys=True).encode(), definition.values)
 
 
 def _values(content: bytes, name: str) -> dict[str, Any]:
@@ -127,25 +129,36 @@ def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_Valu
                 cluster=cluster,
                 secrets=_confidential([file.values for file in values]),
             )
-            return read_helm_output(output.text, chart.revision), warnings_of(output.errors)
+            return read_helm_output(output.text, "chart"), warnings_of(output.errors)
 
         asked, cluster = asked_by(texts), request.cluster
         documents, warnings = made_for(cluster)
-        complete = replace(asked, brings=tuple(api_versions_of(item.manifest for item in flatten(documents))))
+        brought = _brought(documents)
+        complete = replace(asked, brings=tuple(sorted(brought)))
         if complete.answers(cluster) != asked.answers(cluster):
-            # Helm installs a chart's own kinds before it renders; a later render finds them served, too.
-            cluster = cluster.with_kinds(complete.brings)
-            documents, warnings = made_for(cluster)
+            # A later render finds the chart's own kinds served; Helm, too, installs them before it renders.
+            served = cluster.with_kinds(brought)
+            later = made_for(served)
+            # A chart that brings a kind only where it is missing would take it away again.
+            if brought <= _brought(later[0]):
+                asked, cluster, (documents, warnings) = complete, served, later
+        else:
+            asked = complete
         if may_be_random(texts):
-            again, _ = made_for(cluster)
-            warnings += _differing(documents, again)
-    return Rendered(documents, warnings, complete)
+            warnings += _differing(documents, made_for(cluster)[0])
+    return Rendered(documents, warnings, asked)
+
+
+def _brought(documents: list[SourceObject]) -> set[str]:
+    """What the chart's own kinds add to the API list; those of hooks may never be installed."""
+    manifests = (item.manifest for item in flatten(documents))
+    return set(api_versions_of(manifest for manifest in manifests if not hook_events(manifest)))
 
 
 def _differing(documents: list[SourceObject], again: list[SourceObject]) -> list[str]:
     """A warning about objects that come out differently each time: what they hold would change without a cause."""
-    pairs = zip(documents, again, strict=False)
-    differing = [one.source for one, other in pairs if one.manifest != other.manifest]
+    known = {canonical_json(item.manifest) for item in again}
+    differing = [item.source for item in documents if canonical_json(item.manifest) not in known]
     if not differing:
         return []
     return [f"made differently by each render, so give the values that the chart makes up: {listed(differing, 5)}"]
@@ -168,13 +181,13 @@ def _texts(chart: Path) -> Iterator[str]:
 
 
 def _confidential(value: Any, named: bool = False) -> set[str]:
-    """Values that no message may repeat, by what their keys are called."""
+    """Values that no message may repeat: those whose keys say so, and all texts long enough to be a secret."""
     match value:
         case dict():
             found = (_confidential(one, named or bool(_SECRET_NAME.search(key))) for key, one in value.items())
             return set().union(*found)
         case list():
             return set().union(*(_confidential(one, named) for one in value))
-        case str() if named and len(value) >= _SHORTEST_SECRET:
+        case str() if len(value) >= (_SHORTEST_SECRET if named else _SHORTEST_TEXT):
             return {value}
     return set()

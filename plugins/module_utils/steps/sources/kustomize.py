@@ -36,14 +36,23 @@ class KustomizeSource:
         folder = common_folder(reads.folders)
         kustomize = Kustomize(tools.kustomize(), tools.cache)
         inputs = {
-            "tree": request.source.tree_id(folder),
-            "path": posixpath.relpath(reads.path, folder),
+            "folder": [folder, request.source.tree_id(folder)],
+            "path": reads.path,
             "kustomize": kustomize.version(),
             "needs": sorted(reads.needs),
         }
         if "helm" in reads.needs:
-            inputs |= {"helm": Helm(tools.helm(), tools.cache).version(), "cluster": request.cluster.version}
-        return Preparation(inputs, request.source.commit[:12], lambda: _render(request, kustomize, reads, folder))
+            inputs |= {
+                "helm": Helm(tools.helm(), tools.cache, tools.work).version(),
+                "cluster": request.cluster.version,
+            }
+        return Preparation(
+            inputs,
+            request.source.commit[:12],
+            lambda: _render(request, kustomize, reads, folder),
+            # What is downloaded, and what a plugin reads, may be another thing tomorrow.
+            keep=not reads.needs & {"remote", "plugins"},
+        )
 
 
 def _render(request: SourceRequest, kustomize: Kustomize, reads: Reads, folder: str) -> Rendered:

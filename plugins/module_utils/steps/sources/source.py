@@ -21,6 +21,7 @@ class Tools:
 
     :param allow: what a kustomization may do beyond reading files: ``remote``, ``helm``, ``plugins``.
     :param work: a private folder of this run, for temporary files.
+    :param too_slow: chart repositories that did not answer in time: one add-on of a run waits for them, not all.
     :param progress: shows one line; called before what may take more than a few seconds.
     """
 
@@ -29,6 +30,7 @@ class Tools:
     kustomize: Callable[[], Program]
     allow: frozenset[str]
     work: Path
+    too_slow: set[str]
     progress: Callable[[str], None]
 
 
@@ -63,12 +65,14 @@ class Preparation:
     :param inputs: plain JSON; all that goes in, but for the facts of the cluster that the render turns out to ask for.
         Equal inputs and equal answers mean an equal render.
     :param revision: what people call it: a chart's name and version, or a commit.
+    :param keep: whether that is so: false for a render that reads more than can be named.
     :param render: makes it; :raises AddonError: one clear line when the source can't be rendered.
     """
 
     inputs: dict[str, Any]
     revision: str
     render: Callable[[], Rendered]
+    keep: bool = True
 
 
 class Source(Protocol):

@@ -31,6 +31,8 @@ class Workshop:
     work: Path
     started: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
+    too_slow: set[str] = field(default_factory=set)
+    seconds: int = 60
 
     def request(
         self, *, cluster: ClusterFacts = CLUSTER, allow: frozenset[str] = frozenset(), **fields: Any
@@ -44,12 +46,13 @@ class Workshop:
             kustomize=self._program("kustomize"),
             allow=allow,
             work=self.work,
+            too_slow=self.too_slow,
             progress=self.said.append,
         )
         return SourceRequest(definition, checkout, checkout, cluster, tools)
 
     def _program(self, name: str) -> Callable[[], Program]:
-        return partial(Program.find, name, str(self.programs[name]), 60, self.started.append)
+        return partial(Program.find, name, str(self.programs[name]), self.seconds, self.started.append)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.helm import HelmSource
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.source import Rendered
-from tests.chart_repository import ChartRepository
+from tests.chart_repository import Answer, ChartRepository
 from tests.unit.steps.sources.made_request import CLUSTER, Workshop
 
 CHART = "apiVersion: v2\nname: c\nversion: 1.0.0\n"
@@ -142,6 +142,22 @@ def test_a_charts_own_kinds_count_as_served(workshop: Workshop, place: str) -> N
     assert later == made
     assert workshop.started.count("helm template") == 3
     assert made.asked.answers(CLUSTER) == made.asked.answers(CLUSTER.with_kinds(made.asked.brings))
+
+
+def test_a_kind_that_comes_only_where_it_is_missing_comes(workshop: Workshop) -> None:
+    guarded = '{{ if not (.Capabilities.APIVersions.Has "x.io/v1/Thing") }}' + CRD + "{{ end }}"
+    made = rendered(workshop, chart({"templates/crd.yaml": guarded, "templates/a.yaml": show("1")}))
+    assert [document.manifest["kind"] for document in made.documents] == ["ConfigMap", "CustomResourceDefinition"]
+    # Where it is there, this is another render, as it is for Helm.
+    assert made.asked.answers(CLUSTER) != made.asked.answers(CLUSTER.with_kinds(["x.io/v1/Thing"]))
+
+
+def test_a_kind_that_is_a_hook_does_not_count(workshop: Workshop) -> None:
+    hook = json.loads(CRD)
+    hook["metadata"]["annotations"] = {"helm.sh/hook": "pre-install"}
+    asks = show('.Capabilities.APIVersions.Has "x.io/v1/Thing"')
+    made = rendered(workshop, chart({"templates/crd.yaml": json.dumps(hook), "templates/a.yaml": asks}))
+    assert (shown(made), made.asked.brings) == ({"shown": "false"}, ())
 
 
 def test_kinds_that_nobody_asks_for_cost_no_second_call(workshop: Workshop) -> None:
@@ -282,6 +298,19 @@ def test_a_chart_of_a_repository(workshop: Workshop, charts: ChartRepository) ->
     assert workshop.said == [f"downloading the chart c 1.0.0 from {charts.url}"]
 
 
+def test_a_slow_repository_is_waited_for_once(workshop: Workshop, charts: ChartRepository) -> None:
+    charts.add("c", "1.0.0", {"templates/a.yaml": show("1")})
+    charts.answers["/index.yaml"] = Answer(seconds=5)
+    workshop.seconds = 1
+    workshop.repository.commit({})
+    source: dict[str, Any] = {"git": None, "helm": {"repo": charts.url, "chart": "c", "version": "1.0.0"}}
+    with pytest.raises(AddonError, match="did not end within 1 s"):
+        HelmSource().prepare(workshop.request(**source))
+    with pytest.raises(AddonError, match="did not answer another add-on of this run in time"):
+        HelmSource().prepare(workshop.request(**source))
+    assert charts.paths() == ["/index.yaml"]
+
+
 @pytest.mark.parametrize(
     ("files", "fields", "message"),
     [
@@ -312,8 +341,11 @@ def test_errors(workshop: Workshop, files: dict[str, str], fields: dict[str, Any
 def test_no_message_repeats_what_looks_like_a_secret(workshop: Workshop) -> None:
     files = chart({"templates/a.yaml": '{{ fail (printf "no %s for %s" .Values.db.password .Values.host) }}'})
     with pytest.raises(AddonError) as caught:
-        rendered(workshop, files, values={"db": {"password": "hunter2-hunter2"}, "host": "db.example.com"})
-    assert str(caught.value) == "c/templates/a.yaml:1: no … for db.example.com. Correct the values."
+        rendered(workshop, files, values={"db": {"password": "hunter2-hunter2"}, "host": "db.lan"})
+    assert str(caught.value) == "c/templates/a.yaml:1: no … for db.lan. Correct the values."
+    with pytest.raises(AddonError) as caught:
+        rendered(workshop, values={"db": {}, "host": "postgres://user:hunter2@db.lan/x"})
+    assert "hunter2" not in str(caught.value)
 
 
 def test_nothing_is_left_in_the_work_folder(workshop: Workshop) -> None:

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.cache.folder import CacheFolder
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.cluster_facts import Asked, ClusterFacts
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.definition import Definition
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError, RenderError
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.yaml_documents import read_documents
-from ansible_collections.rendimiento.addons.plugins.module_utils.programs.program import Program
-from ansible_collections.rendimiento.addons.plugins.module_utils.repository.git import Checkout
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.kustomize import KustomizeSource
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.source import (
     Preparation,
     Rendered,
     SourceRequest,
-    Tools,
 )
 from tests.unit.gitops import Repository
+from tests.unit.steps.sources.made_request import Workshop
 
 Files = Mapping[str, str | bytes | None]
 
@@ -50,28 +47,13 @@ LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
 class Kustomizations:
     """The add-on ``web`` of a repository, whose source is the folder ``web/prod``."""
 
-    def __init__(self, repository: Repository, programs: dict[str, Path], folder: Path) -> None:
-        self.repository, self._programs, self._folder = repository, programs, folder
-        self.calls: list[str] = []
-        self.work = folder / "work"
-        self.work.mkdir()
-
-    def _program(self, name: str) -> Callable[[], Program]:
-        return lambda: Program.find(name, str(self._programs[name]), 60, self.calls.append)
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop, self.repository = workshop, workshop.repository
+        self.calls, self.work = workshop.started, workshop.work
 
     def request(self, path: str = "web/prod", allow: tuple[str, ...] = (), **fields: Any) -> SourceRequest:
-        definition = Definition.from_json({"name": "web", "namespace": "w", "git": {"path": path}, **fields})
-        tools = Tools(
-            cache=CacheFolder.open(str(self._folder / "cache")),
-            helm=self._program("helm"),
-            kustomize=self._program("kustomize"),
-            allow=frozenset(allow),
-            work=self.work,
-            progress=lambda line: None,
-        )
-        checkout = Checkout.open(str(self.repository.path))
         cluster = ClusterFacts("v1.31.4", frozenset({"v1", "apps/v1", "example.com/v1/Widget"}))
-        return SourceRequest(definition, checkout, checkout, cluster, tools)
+        return self._workshop.request(cluster=cluster, allow=frozenset(allow), git={"path": path}, **fields)
 
     def prepared(self, path: str = "web/prod", allow: tuple[str, ...] = ()) -> Preparation:
         request = self.request(path, allow)
@@ -87,7 +69,7 @@ class Kustomizations:
         return [document.manifest for document in self.rendered(path, allow).documents]
 
     def built_in_a_checkout(self, path: str = "web/prod") -> list[dict[str, Any]]:
-        command = [str(self._programs["kustomize"]), "build", str(self.repository.path / path)]
+        command = [str(self._workshop.programs["kustomize"]), "build", str(self.repository.path / path)]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         return [document.value for document in read_documents(output, path)]
 
@@ -100,8 +82,8 @@ class Kustomizations:
 
 
 @pytest.fixture
-def web(repository: Repository, programs: dict[str, Path], tmp_path: Path) -> Kustomizations:
-    return Kustomizations(repository, programs, tmp_path)
+def web(workshop: Workshop) -> Kustomizations:
+    return Kustomizations(workshop)
 
 
 def prod(text: str) -> dict[str, str | bytes | None]:
@@ -265,7 +247,7 @@ def test_inputs_are_plain_and_name_the_version(web: Kustomizations) -> None:
     web.repository.commit(prod("resources: [../base]"))
     inputs = web.prepared().inputs
     tree = web.repository.git("rev-parse", "HEAD:web")
-    assert inputs == {"tree": tree, "path": "prod", "kustomize": "v5.8.1", "needs": []}
+    assert inputs == {"folder": ["web", tree], "path": "web/prod", "kustomize": "v5.8.1", "needs": []}
 
 
 def test_others_beside_it_are_not_in_the_way(web: Kustomizations) -> None:
@@ -606,7 +588,7 @@ def test_plugins(web: Kustomizations) -> None:
     os.chmod(web.repository.path / "web/prod/run.sh", 0o755)  # noqa: PTH101
     web.repository.commit({})
     assert [item["metadata"]["name"] for item in web.objects(allow=("plugins",))] == ["made"]
-    assert web.prepared(allow=("plugins",)).inputs["tree"] == web.repository.git("rev-parse", "HEAD^{tree}")
+    assert web.prepared(allow=("plugins",)).inputs["folder"][1] == web.repository.git("rev-parse", "HEAD^{tree}")
 
 
 def test_what_is_allowed_and_not_used_opens_nothing(web: Kustomizations) -> None:
