@@ -29,6 +29,8 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.chart_que
         ('{{ (index . "Capabilities").KubeVersion }}', None, False),
         ('{{ .Capabilities.APIVersions.Has ("x.io" | printf "%s/v1") }}', None, False),
         ('{{ .Capabilities.APIVersions.Has ("x/v1") }}{{ .Capabilities.HelmVersion.Version }}', ("x/v1",), False),
+        ("{{ .Capabilities.APIVersions.Has .x", None, False),
+        ('{{/* a }} {{ comment */}}{{ .Capabilities.APIVersions.Has "x/v1" }}', ("x/v1",), False),
         # What is no template asks for nothing.
         ("# .Capabilities.APIVersions are looked at by some charts, and .Release.IsInstall", (), False),
         ("{{/* .Capabilities.APIVersions.Has .x and .Release */}}{{- /* all of .Capabilities */ -}}", (), False),
@@ -67,3 +69,9 @@ def test_the_questions_of_all_files_count() -> None:
 )
 def test_chance(text: str, random: bool) -> None:
     assert may_be_random(["a: 1", text]) is random
+
+
+@pytest.mark.parametrize("text", ["{{", "{{/*", "}}", "{{ }}", "{{/**/", "{{ APIVersions.Has (", '{{ APIVersions.Has "'])
+def test_a_text_of_nothing_but_braces_is_read_in_one_go(text: str) -> None:
+    """A megabyte, of which a reader that looks ahead from each brace would never see the end."""
+    assert asked_by([text * (1_000_000 // len(text))]).upgrade is False
