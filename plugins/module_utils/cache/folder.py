@@ -51,8 +51,8 @@ class CacheFolder:
     def open(cls, path: str = "") -> CacheFolder:
         """The folder at ``path``, or the user's own: ``rendimiento-addons/sources`` in the user's folder for caches.
 
-        Made with mode 0700 if it is not there.
-        :raises CacheError: it can't be made or written, or belongs to somebody else or is open to others.
+        Made with mode 0700 if it is not there; symbolic links on the way are followed once, here.
+        :raises CacheError: it can't be made or written, belongs to somebody else, or others may write to or replace it.
         """
         try:
             folder = Path(path).expanduser().absolute() if path else _own_folder()
@@ -60,6 +60,7 @@ class CacheFolder:
             raise CacheError("there is no home folder for the cache", hint=_HINT) from error
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder = folder.resolve(strict=True)
             facts = folder.stat()
         except OSError as error:
             raise CacheError(
@@ -74,6 +75,14 @@ class CacheFolder:
                 subject=str(folder),
                 hint=f"if nobody else wrote to it: chmod 0700 {folder}",
             )
+        for parent in folder.parents:
+            mode = parent.stat().st_mode
+            if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+                raise CacheError(
+                    f"everybody may replace the cache folder (mode {stat.S_IMODE(mode):04o} of {parent})",
+                    subject=str(folder),
+                    hint=f"chmod o-w {parent}, or give another folder as addon_cache_dir",
+                )
         if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
             raise CacheError("the cache folder can't be written", subject=str(folder), hint=_HINT)
         return cls(folder)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from .wording import printable
+
 
 class AddonError(Exception):
     """Something that a person has to know about, in one line.
@@ -32,7 +34,7 @@ class AddonError(Exception):
         parts.append(self.message)
         text = ": ".join(parts)
         end = "" if self.hint.endswith("?") else "."
-        return f"{text}. {_sentence(self.hint)}{end}" if self.hint else text
+        return printable(f"{text}. {_sentence(self.hint)}{end}" if self.hint else text)
 
     def about(self, *, addon: str = "", subject: str = "") -> AddonError:
         """The same error with the add-on or the subject filled in where they were not known yet."""

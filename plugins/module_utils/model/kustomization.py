@@ -74,6 +74,9 @@ _CLONED = re.compile(
     r"(git::)?((ssh|https?|file)://|github\.com[/:]|[a-z][a-z0-9-]*@[^/:]*[/:].)", re.IGNORECASE | re.DOTALL
 )
 
+_LARGEST_INLINE_COPY = 1000
+"""Values that aliases may add to a text that stands where a path may; there may be many such texts."""
+
 _PATHS = {
     "resources": Form.FILE_OR_FOLDER,
     "bases": Form.FILE_OR_FOLDER,
@@ -236,7 +239,7 @@ def _unless_inline(text: str, place: str) -> Iterator[Reference]:
 def _inline(text: str) -> list[dict[str, Any]]:
     """The objects of a text that stands where a path may; none when it is a path."""
     try:
-        values = [document.value for document in read_documents(text, "")]
+        values = [document.value for document in read_documents(text, "", largest_copy=_LARGEST_INLINE_COPY)]
     except DocumentError:
         return []
     return values if all(isinstance(value, dict) for value in values) else []

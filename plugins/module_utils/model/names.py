@@ -6,6 +6,8 @@ annotations they are): changing one is a migration, not an edit.
 
 from __future__ import annotations
 
+import re
+
 RECORD_GROUP = "rendimiento.ai"
 RECORD_VERSION = "v1alpha1"
 RECORD_KIND = "Addon"
@@ -33,6 +35,16 @@ KEEP_ANNOTATION = "rendimiento.ai/keep"
 LAST_APPLIED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 HOOK_ANNOTATION = "helm.sh/hook"
 LOCAL_CONFIG_ANNOTATION = "config.kubernetes.io/local-config"
+
+STATE_OBJECTS: tuple[tuple[str, str, str], ...] = (
+    ("apiextensions.k8s.io", "CustomResourceDefinition", re.escape(RECORD_CRD)),
+    ("apiregistration.k8s.io", "APIService", rf"[^.]*\.{re.escape(RECORD_GROUP)}"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding", ACTING_ACCOUNT),
+    ("", "ServiceAccount", ACTING_ACCOUNT),
+    ("", "Secret", rf"{KEY_SECRET}|addon-.*-(tombstone|applied)"),
+    ("coordination.k8s.io", "Lease", r"addon-.*"),
+)
+"""Group, kind and pattern of the name of what the collection itself works with; in namespaces only the state one's."""
 
 PROTECTED_KINDS: frozenset[tuple[str, str]] = frozenset(
     {

@@ -9,12 +9,12 @@ import base64
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from .bundle import BundleObject
 from .errors import ObjectError
 from .keyed_hash import canonical_json
-from .names import HOOK_ANNOTATION, LOCAL_CONFIG_ANNOTATION, OWNER_LABEL
+from .names import HOOK_ANNOTATION, LOCAL_CONFIG_ANNOTATION, OWNER_LABEL, STATE_OBJECTS
 from .objects import Manifest, ObjectKey, join_api_version, split_api_version
 
 Namespaced = Callable[[str, str, str], bool | None]
@@ -57,13 +57,21 @@ class Normalised:
 
 
 def normalise(
-    documents: Iterable[SourceObject], *, addon: str, namespace: str, create_namespace: bool, namespaced: Namespaced
+    documents: Iterable[SourceObject],
+    *,
+    addon: str,
+    namespace: str,
+    create_namespace: bool,
+    namespaced: Namespaced,
+    state_namespace: str,
 ) -> Normalised:
     """All objects of one add-on, in the order of the source; one that stands there twice, equal, is taken once.
 
     :param addon: name written into the owner label.
     :param namespace: for namespaced objects that name none.
-    :raises ObjectError: for an object without identity, an unusable shape, or two that differ under one identity.
+    :param state_namespace: where the collection keeps its own objects.
+    :raises ObjectError: for an object without identity, an unusable shape, two that differ under one identity, or one
+        that the collection itself works with.
     """
     result = Normalised()
     known: dict[ObjectKey, BundleObject] = {}
@@ -77,6 +85,12 @@ def normalise(
         _place(manifest, item.source, namespace, namespaced, result.warnings)
         manifest["metadata"].setdefault("labels", {})[OWNER_LABEL] = addon
         made = BundleObject(manifest, item.source)
+        if _is_state(made.key, state_namespace):
+            raise ObjectError(
+                f"is an object of rendimiento.addons itself, which no add-on may install ({item.source})",
+                subject=str(made.key),
+                hint="remove it, or give it another name",
+            )
         first = known.setdefault(made.key, made)
         if first is made:
             (result.hooks if events else result.objects).append(made)
@@ -89,6 +103,12 @@ def normalise(
     if create_namespace and ObjectKey("", "Namespace", "", namespace) not in known:
         result.objects.insert(0, _namespace(namespace, addon))
     return result
+
+
+def _is_state(key: ObjectKey, state_namespace: str) -> bool:
+    return key.namespace in ("", state_namespace) and any(
+        key.group_kind == (group, kind) and re.fullmatch(name, key.name) for group, kind, name in STATE_OBJECTS
+    )
 
 
 def _namespace(name: str, addon: str) -> BundleObject:
@@ -116,7 +136,7 @@ def _flatten(document: SourceObject, level: int) -> Iterator[SourceObject]:
         value = manifest.get(name)
         if not value:
             raise ObjectError(f"has no {name}", subject=source, hint="every document must be a Kubernetes object")
-        if not isinstance(value, str) or not value.isprintable() or " " in value:
+        if not _is_word(value):
             raise ObjectError(f"{name} is not a word", subject=source)
     if not _is_list(manifest):
         yield document
@@ -129,6 +149,11 @@ def _flatten(document: SourceObject, level: int) -> Iterator[SourceObject]:
             # A typed list may leave these out of its items.
             item = {"apiVersion": manifest["apiVersion"], "kind": kind.removesuffix("List"), **item}
         yield from _flatten(SourceObject(item, f"{source}, item {number}"), level + 1)
+
+
+def _is_word(value: Any) -> TypeGuard[str]:
+    """Text that programs can be started with, and that does nothing to a terminal."""
+    return isinstance(value, str) and value.isprintable() and " " not in value
 
 
 def _is_list(manifest: Manifest) -> bool:
@@ -320,9 +345,9 @@ def kinds_of_definition(manifest: Manifest) -> list[tuple[str, str, str, bool]]:
     spec = _mapping(manifest.get("spec"))
     group, kind = spec.get("group"), _mapping(spec.get("names")).get("kind")
     served = [version.get("name") for version in _mappings(spec.get("versions")) if version.get("served") is True]
-    if not isinstance(group, str) or not isinstance(kind, str):
+    if not _is_word(group) or not _is_word(kind):
         return []
-    return [(group, name, kind, spec.get("scope") == "Namespaced") for name in served if isinstance(name, str)]
+    return [(group, name, kind, spec.get("scope") == "Namespaced") for name in served if _is_word(name)]
 
 
 def api_versions_of(manifests: Iterable[Manifest]) -> Iterator[str]:

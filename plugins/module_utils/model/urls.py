@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _EXPECTED_GIT = "expected the URL of a git repository"
-_SCP_LIKE = re.compile(r"([\w.+-]+@)?\w[\w.-]*:.+")
+# ssh, and what it is told to start, may give a name to a shell.
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?")
+_USER = re.compile(r"([A-Za-z0-9._+@][A-Za-z0-9._+@-]*)?")
+_SCP_LIKE = re.compile(r"([\w.+-]+@)?\w[\w.-]*:.+", re.ASCII)
 _SCP_LIKE_PASSWORD = re.compile(r"[^@/]*:[^/]*@")
 
 
@@ -77,6 +80,8 @@ def _fault(url: str, allowed: Callable[[str, str], bool], otherwise: UrlFault) -
         parts = urlsplit(url)
         host, user, password = parts.hostname or "", parts.username, parts.password
         bad = not parts.scheme or (not host and parts.scheme != "file") or not allowed(parts.scheme, host)
+        named = _HOST.fullmatch(parts.netloc.rpartition("@")[2]) or parts.scheme == "file"
+        bad = bad or not named or not _USER.fullmatch(unquote(user or ""))
         _ = parts.port  # of https://user:pass/word@host it is "pass"
     except ValueError:
         return _CREDENTIALS if "@" in url else otherwise

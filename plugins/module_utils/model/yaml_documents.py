@@ -12,6 +12,7 @@ merge key (``<<``) and a key of the mapping itself meet, the mapping's own wins,
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import re
 import struct
@@ -35,8 +36,13 @@ try:
 except ImportError:  # pragma: no cover  (the module's edge reports it)
     yaml = None  # type: ignore[assignment]
 
-_LARGEST_COPY = 400_000
-"""Values that aliases may add to one document; Go stops at about the same number ("excessive aliasing")."""
+LARGEST_COPY = 400_000
+"""Values that aliases may add to one stream; Go stops at about the same number ("excessive aliasing")."""
+
+_CHARACTERS_OF_A_VALUE = 20
+"""So much text counts as one more value: what is shared in memory is repeated wherever it is written."""
+
+_LONGEST_KEY = 60
 
 _WORDS: dict[str, bool | None] = {
     **{word: True for name in ("y", "yes", "true", "on") for word in (name, name.capitalize(), name.upper())},
@@ -78,22 +84,28 @@ class Document:
         return f"{self.source}:{self.line}"
 
 
-def read_documents(text: str | bytes, source: str) -> list[Document]:
+def read_documents(text: str | bytes, source: str, *, largest_copy: int = LARGEST_COPY) -> list[Document]:
     """All documents of a YAML stream or a JSON text; those that hold nothing (comments, ``null``) are left out.
 
     A document may be any value: that an object was expected is for the caller to say.
 
     :param source: path for messages.
+    :param largest_copy: how many values aliases may add.
     :raises DocumentError: not UTF-8, not YAML, or a value without a JSON meaning; the subject is ``path:line``.
     """
+    return list(_documents(text, source, largest_copy))
+
+
+def _documents(text: str | bytes, source: str, largest_copy: int) -> Iterator[Document]:
     text = _decoded(text, source)
     if text.lstrip()[:1] in ("{", "["):
         found, value = _read_json(text, source)
         if found:
             first_line = 1 + text[: len(text) - len(text.lstrip())].count("\n")
-            return [Document(source, 1, first_line, value)]
+            yield Document(source, 1, first_line, value)
+            return
     try:
-        return list(_Reader(text, source).documents())
+        yield from _Reader(text, source, largest_copy).documents()
     except yaml.YAMLError as error:
         raise _syntax_error(error, text, source) from error
     except UnicodeEncodeError:
@@ -107,7 +119,8 @@ def read_one(text: str | bytes, source: str) -> Any:
 
     :raises DocumentError: as ``read_documents``, and when there is none or more than one.
     """
-    documents = read_documents(text, source)
+    # Not all of them: there may be a great many.
+    documents = list(itertools.islice(_documents(text, source, LARGEST_COPY), 2))
     match documents:
         case [document]:
             return document.value
@@ -133,8 +146,9 @@ def dump_yaml(value: Any, *, sort_keys: bool = False) -> str:
 class _Reader:
     """Turns the events of one stream into values."""
 
-    def __init__(self, text: str, source: str) -> None:
+    def __init__(self, text: str, source: str, largest_copy: int) -> None:
         self._source = source
+        self._largest_copy = largest_copy
         # Files with a byte order mark that were concatenated have one at the start of later documents too.
         plain = text.replace("\n\ufeff", "\n") if "\ufeff" in text else text
         self._events: Iterator[Any] = yaml.parse(plain, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -146,7 +160,7 @@ class _Reader:
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
                 index += 1
-                self._anchors, self._copied = {}, 0
+                self._anchors = {}
                 root = next(self._events)
                 value = self._value(root)
                 if value is not None:
@@ -184,7 +198,8 @@ class _Reader:
                 continue
             key = self._key(event)
             if key in mapping:
-                raise self._error(event, f"the key {key} stands twice in one mapping")
+                shown = key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
+                raise self._error(event, f"the key {shown} stands twice in one mapping")
             mapping[key] = self._value(next(self._events))
         for source in merged:
             for key, value in source.items():
@@ -231,9 +246,10 @@ class _Reader:
 
     def _copy(self, value: Any, event: Any) -> Any:
         """A copy of its own, so that a later change in one place is none in the other."""
-        self._copied += 1
-        if self._copied > _LARGEST_COPY:
-            raise self._error(event, "the aliases of this document expand to too many values")
+        texts = value if isinstance(value, dict) else [value] if isinstance(value, str) else []
+        self._copied += 1 + sum(map(len, texts)) // _CHARACTERS_OF_A_VALUE
+        if self._copied > self._largest_copy:
+            raise self._error(event, "the aliases up to here expand to too many values")
         if isinstance(value, dict):
             return {key: self._copy(item, event) for key, item in value.items()}
         if isinstance(value, list):
@@ -359,7 +375,7 @@ def _read_json(text: str, source: str) -> tuple[bool, Any]:
     def number(digits: str) -> int | float:
         value = _resolve(digits)
         if isinstance(value, str):
-            raise DocumentError(f"the number {digits} is too large", subject=source)
+            raise DocumentError(f"the number {digits:.60} is too large", subject=source)
         return value  # type: ignore[no-any-return]
 
     def refuse(constant: str) -> None:

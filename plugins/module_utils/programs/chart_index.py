@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import bisect
 import difflib
-import gzip
 import hashlib
-import io
 import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from ..model.errors import RenderError
 from ..model.urls import chart_repository_fault
 from ..model.yaml_documents import read_one
+from .chart_files import MOST_BYTES, unzipped
 
 _SHOWN = 4
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.IGNORECASE)
@@ -39,11 +37,6 @@ class IndexEntry:
     version: str
     address: str
     digest: str
-
-    @property
-    def file(self) -> str:
-        """What helm calls the archive that it downloads."""
-        return PurePosixPath(unquote(urlsplit(self.address).path)).name
 
     def to_json(self) -> dict[str, Any]:
         """The least that helm needs in an index."""
@@ -87,9 +80,16 @@ class ChartIndex:
                 subject=self.url,
                 hint=f"did you mean {close[0]}?" if close else "correct the name of the chart, or the URL",
             )
-        versions = {
-            str(fields.get("version")): fields for fields in self.entries[chart] or () if isinstance(fields, dict)
-        }
+        versions: dict[str, dict[str, Any]] = {}
+        for fields in self.entries[chart] or ():
+            if isinstance(fields, dict):
+                known = versions.setdefault(str(fields.get("version")), fields)
+                if str(fields.get("version")) == version and known.get("digest") != fields.get("digest"):
+                    raise RenderError(
+                        f"its index has two archives of {chart} {version}",
+                        subject=self.url,
+                        hint="ask who runs the repository which one it is",
+                    )
         if version not in versions:
             raise RenderError(
                 f"there is no version {version} of the chart {chart}",
@@ -102,7 +102,7 @@ class ChartIndex:
         urls, digest = fields.get("urls"), fields.get("digest")
         address = urls[0] if isinstance(urls, list) and urls and isinstance(urls[0], str) else ""
         # Links to archives are signed at some, which URLs of repositories may not be.
-        if not address or not may_be_asked(re.split("[?#]", _joined(self.url, address))[0]):
+        if not address or not may_be_asked(re.split("[?#]", _joined(self.url, address))[0], self.url):
             raise RenderError(
                 f"its index names no archive of {chart} {version} at an https:// URL",
                 subject=self.url,
@@ -114,9 +114,15 @@ class ChartIndex:
         return IndexEntry(self.url, chart, version, address, match[1].lower() if match else "")
 
 
-def may_be_asked(url: str) -> bool:
-    """Whether a chart may be downloaded from this URL: ``https://``, or ``http://`` on this host."""
-    return chart_repository_fault(url) is None and urlsplit(url).scheme != "oci"
+def may_be_asked(url: str, repository: str = "") -> bool:
+    """Whether a chart may be downloaded from this URL: ``https://``, or ``http://`` on this host.
+
+    :param repository: the one whose index says so; one that is elsewhere does not lead to this host.
+    """
+    if chart_repository_fault(url) is not None:
+        return False
+    scheme = urlsplit(url).scheme
+    return scheme == "https" or (scheme == "http" and urlsplit(repository or url).scheme == "http")
 
 
 def _joined(url: str, address: str) -> str:
@@ -128,12 +134,9 @@ def _joined(url: str, address: str) -> str:
 
 def _is_whole(archive: bytes) -> bool:
     try:
-        with gzip.open(io.BytesIO(archive)) as stream:
-            while stream.read(1024 * 1024):
-                pass
-    except (OSError, EOFError, zlib.error):
+        return bool(unzipped(archive, MOST_BYTES))
+    except (RenderError, EOFError, zlib.error):
         return False
-    return bool(archive)
 
 
 def _nearest(version: str, known: Iterable[str]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Runs helm: charts of chart repositories, the dependencies of chart folders, and what a chart renders to.
+"""Runs helm: charts of chart repositories, whether a chart folder is complete, and what a chart renders to.
+
+Never ``helm dependency build``: where that goes is up to the chart, to any folder of this host.
 
 Each call has a home of its own that goes with it, so that nothing of the user's set-up takes part: no plugin, no
 repository, no cache, no cluster. What is taken is the login of a repository, see ``chart_logins``.
@@ -11,25 +13,27 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..cache.folder import CacheFolder
-from ..model.chart_dependencies import DEPENDENCY_FILES, ChartDependencies, Dependency
 from ..model.cluster_facts import ClusterFacts
 from ..model.errors import AddonError, RenderError
 from .chart_index import ChartIndex, IndexEntry, may_be_asked
 from .chart_logins import login_for
-from .helm_errors import dependency_error, download_error, template_error
+from .helm_errors import download_error, template_error
 from .program import Output, Program, ProgramError
 
 _KEPT = frozenset({"PATH", "HOME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"})
 _PROXIES = frozenset({"http_proxy", "https_proxy", "no_proxy", "all_proxy"})
+_REPOSITORY = "r"
 _API_VERSIONS_PER_ARGUMENT = 200
 """One argument of a program may have 128 KiB."""
+_API_VERSION = re.compile(r"[A-Za-z0-9./_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Helm:
             raise RenderError(
                 "charts can be had from https:// only in this version", subject=repo, hint="use its chart repository"
             )
-        key = _archive_key(repo, chart, version)
+        key = hashlib.sha256(json.dumps([repo, chart, version]).encode()).hexdigest()
         archive = self.cache.read("charts", key)
         if archive is None:
             progress(f"downloading the chart {chart} {version} from {repo}")
@@ -66,27 +70,30 @@ class Helm:
             self.cache.write("charts", key, archive)
         return archive
 
-    def build_dependencies(self, chart: Path, progress: Callable[[str], None]) -> None:
-        """Bring what ``Chart.lock`` names into the ``charts/`` of a chart folder.
+    def check_dependencies(self, chart: Path, names: Collection[str]) -> None:
+        """Have helm itself look whether all that a chart folder depends on is in ``charts/``, in a version that fits.
 
-        Without a lock file only what needs none: charts that lie beside it.
-        :raises RenderError: there is no lock file, it does not fit ``Chart.yaml``, or a chart can't be had.
+        Helm renders a chart without a dependency of another version, and says nothing.
+        :param names: what it depends on.
+        :raises RenderError: one is not there, or not as ``Chart.yaml`` wants it.
         """
-        files = {name: (chart / name).read_bytes() for name in DEPENDENCY_FILES if (chart / name).is_file()}
-        dependencies = ChartDependencies.read(files, chart.name)
-        wanted = dependencies.to_download()
-        for one in wanted:
-            if not may_be_asked(one.repository):
-                raise RenderError(
-                    f"the dependency {one.name} is not in a repository with an https:// URL",
-                    subject=f"{chart.name}/Chart.yaml",
-                    hint="commit it to charts/",
-                )
-        if self._placed(chart, dependencies):
-            return
-        kept = self._build_dependencies(chart, wanted, progress)
-        if wanted == dependencies.locked:
-            self.cache.write("charts", dependencies.fingerprint, json.dumps(kept).encode())
+        with _about(chart.name), self._home() as home:
+            try:
+                listed = home.run("dependency", "list", "--max-col-width", "0", "--", str(chart)).text
+            except ProgramError as error:
+                raise template_error(error.errors.replace(f"{chart.parent}/", "")) from error
+            table = listed.partition("\n\n")[0].splitlines()[1:]
+            found = [(cells[0].strip(), cells[-1].strip()) for cells in (line.split("\t") for line in table)]
+            counted = Counter(name for name, _ in found)
+            found += [(name, "not known to helm") for name in sorted(set(names) - counted.keys())]
+            for name, status in found:
+                # Helm says so when a chart is wanted in two versions, and renders both.
+                if status not in ("ok", "unpacked") and not (status == "too many matches" and counted[name] > 1):
+                    raise RenderError(
+                        f"the dependency {name} is not as it should be in charts/: {status}",
+                        subject=f"{chart.name}/Chart.yaml",
+                        hint="run helm dependency update, and commit Chart.lock or charts/",
+                    )
 
     def template(
         self,
@@ -96,23 +103,28 @@ class Helm:
         namespace: str,
         values_files: Sequence[Path],
         cluster: ClusterFacts,
+        check_values: bool = True,
         secrets: Collection[str] = (),
     ) -> Output:
         """Render a chart folder or archive for a cluster, without asking that cluster.
 
         :param values_files: later ones win.
+        :param check_values: against the schemas in the chart, which Helm follows wherever they lead.
         :param secrets: texts that no message may repeat.
         :raises RenderError: one line with template and line.
         """
         arguments = ["--namespace", namespace, "--kube-version", cluster.version, "--include-crds"]
-        served = sorted(cluster.api_versions)
+        # Names of custom resources are anybody's.
+        served = sorted(filter(_API_VERSION.fullmatch, cluster.api_versions))
         for start in range(0, len(served), _API_VERSIONS_PER_ARGUMENT):
             arguments += ["--api-versions", ",".join(served[start : start + _API_VERSIONS_PER_ARGUMENT])]
         if cluster.upgrade:
             arguments.append("--is-upgrade")
+        if not check_values:
+            arguments.append("--skip-schema-validation")
         for file in values_files:
             arguments += ["--values", str(file)]
-        with _about(chart.name.removesuffix(".tgz")), self._home({}) as home:
+        with _about(chart.name.removesuffix(".tgz")), self._home() as home:
             try:
                 return home.run("template", *arguments, "--", release, str(chart))
             except ProgramError as error:
@@ -121,62 +133,19 @@ class Helm:
                     text = text.replace(f"{folder}/", "")
                 raise template_error(text, secrets) from error
 
-    def _placed(self, chart: Path, dependencies: ChartDependencies) -> bool:
-        """Whether all were there from an earlier time, at which helm itself found that the lock file fits."""
-        folder = chart / "charts"
-        known = self.cache.read("charts", dependencies.fingerprint)
-        # Helm takes other archives away; a file in the place of the folder is for it to refuse.
-        if known is None or folder.is_file() or any(folder.glob("*.tgz")):
-            return False
-        archives = {file: self.cache.read("charts", key) or b"" for file, key in json.loads(known).items()}
-        if not all(archives.values()):
-            return False
-        folder.mkdir(exist_ok=True)
-        for file, archive in archives.items():
-            (folder / file).write_bytes(archive)
-        return True
-
-    def _build_dependencies(
-        self, chart: Path, wanted: Sequence[Dependency], progress: Callable[[str], None]
-    ) -> dict[str, str]:
-        """Let helm do it. Files that it put into ``charts/``, with the keys by which they are kept."""
-        urls = [one.repository.rstrip("/") for one in wanted]
-        repositories = {url: f"r{number}" for number, url in enumerate(dict.fromkeys(urls))}
-        for url in repositories:
-            progress(f"downloading charts that {chart.name} depends on from {url}")
-        with _about(f"{chart.name}/Chart.yaml"), self._home(repositories) as home:
-            indexes = home.update() if repositories else {}
-            entries = [indexes[url].find(one.name, one.version) for url, one in zip(urls, wanted, strict=True)]
-            for url in repositories:
-                home.keep_only(url, [entry for entry in entries if entry.repository == url])
-            try:
-                home.run("dependency", "build", "--skip-refresh", str(chart))
-            except ProgramError as error:
-                raise dependency_error(error.errors.replace(f"{chart.parent}/", "")) from error
-        kept = {}
-        for entry in entries:
-            file = chart / "charts" / entry.file
-            if not file.is_file():
-                # Helm leaves out what is no archive, and calls that a success.
-                raise RenderError(f"the archive of {entry.chart} {entry.version} is broken", subject=entry.repository)
-            archive = file.read_bytes()
-            entry.check(archive)
-            kept[entry.file] = _archive_key(entry.repository, entry.chart, entry.version)
-            self.cache.write("charts", kept[entry.file], archive)
-        return kept
-
     def _download(self, repo: str, chart: str, version: str) -> bytes:
-        with self._home({repo: "r"}) as home:
-            entry = home.update()[repo].find(chart, version)
-            home.keep_only(repo, [entry])
+        with self._home() as home:
+            login = home.add_repository(repo)
+            entry = home.index(repo).find(chart, version)
+            home.keep_only(entry)
             target = home.path / "archive"
             target.mkdir()
             arguments = ["--version", version, "--destination", str(target)]
-            if home.logins[repo].get("insecure_skip_tls_verify"):
+            if login.get("insecure_skip_tls_verify"):
                 # Of the entry in repositories.yaml, helm takes this for the index alone.
                 arguments.append("--insecure-skip-tls-verify")
             try:
-                home.run("pull", *arguments, "--", f"r/{chart}")
+                home.run("pull", *arguments, "--", f"{_REPOSITORY}/{chart}")
             except ProgramError as error:
                 raise download_error(error.errors, index=False) from error
             archive = next(target.iterdir()).read_bytes()
@@ -184,66 +153,50 @@ class Helm:
         return archive
 
     @contextmanager
-    def _home(self, repositories: Mapping[str, str]) -> Iterator[_Home]:
-        """:param repositories: names by URL."""
-        logins = {url: login_for(url) for url in repositories}
+    def _home(self) -> Iterator[_Home]:
         with tempfile.TemporaryDirectory(prefix="helm-", dir=self.work) as folder:
-            home = _Home(self.program, Path(folder), dict(repositories), logins)
-            home.write_repositories()
-            yield home
+            yield _Home(self.program, Path(folder))
 
 
 @dataclass(frozen=True, slots=True)
 class _Home:
-    """A home for calls of helm.
-
-    :param repositories: names of chart repositories by URL.
-    :param logins: fields of ``repositories.yaml`` by URL.
-    """
+    """A home for calls of helm, in which it knows one chart repository at most."""
 
     program: Program
     path: Path
-    repositories: dict[str, str]
-    logins: dict[str, dict[str, Any]]
 
-    def write_repositories(self) -> None:
-        entries = [{"name": name, "url": url, **self.logins[url]} for url, name in self.repositories.items()]
+    def add_repository(self, url: str) -> dict[str, Any]:
+        """The fields of ``repositories.yaml`` that log in to it."""
+        login = login_for(url)
         file = self.path / "repositories.yaml"
         file.touch(mode=0o600)
-        file.write_text(json.dumps({"apiVersion": "", "repositories": entries}))
+        file.write_text(json.dumps({"apiVersion": "", "repositories": [{"name": _REPOSITORY, "url": url, **login}]}))
+        return login
 
     def run(self, *arguments: str) -> Output:
         return self.program.run(*arguments, environment=_environment(self.path), folder=self.path)
 
-    def update(self) -> dict[str, ChartIndex]:
-        """Download the indexes of all repositories, by URL.
+    def index(self, url: str) -> ChartIndex:
+        """Download the index of the repository.
 
-        :raises RenderError: about the first one that can't be had.
+        :raises RenderError: it can't be had.
         """
         try:
             self.run("repo", "update")
         except ProgramError as error:
             # Helm says on standard output why it can't have an index.
-            raise self._failed_update(f"{error.errors}\n{error.text}") from error
-        return {url: ChartIndex.read(self._index(url).read_bytes(), url) for url in self.repositories}
+            text = f"{error.errors}\n{error.text}"
+            match = re.search(r'from the "\w+" chart repository \(.*?\):\n\t(.*)', text)
+            raise download_error(match[1] if match else text, index=True) from error
+        return ChartIndex.read(self._index.read_bytes(), url)
 
-    def keep_only(self, url: str, entries: Sequence[IndexEntry]) -> None:
+    def keep_only(self, entry: IndexEntry) -> None:
         """Leave helm no other choice, and a large index needs not be read again."""
-        charts: dict[str, list[dict[str, Any]]] = {}
-        for entry in entries:
-            charts.setdefault(entry.chart, []).append(entry.to_json())
-        self._index(url).write_text(json.dumps({"apiVersion": "v1", "entries": charts}))
+        self._index.write_text(json.dumps({"apiVersion": "v1", "entries": {entry.chart: [entry.to_json()]}}))
 
-    def _index(self, url: str) -> Path:
-        return self.path / "cache" / "repository" / f"{self.repositories[url]}-index.yaml"
-
-    def _failed_update(self, text: str) -> RenderError:
-        for url, name in self.repositories.items():
-            if match := re.search(rf'from the "{name}" chart repository \(.*?\):\n\t(.*)', text):
-                error = download_error(match[1], index=True)
-                error.subject = url
-                return error
-        return download_error(text, index=True)
+    @property
+    def _index(self) -> Path:
+        return self.path / "cache" / "repository" / f"{_REPOSITORY}-index.yaml"
 
 
 def _environment(home: Path) -> dict[str, str]:
@@ -258,10 +211,6 @@ def _environment(home: Path) -> dict[str, str]:
         "KUBECONFIG": os.devnull,
         "DOCKER_CONFIG": str(home / "docker"),
     }
-
-
-def _archive_key(repo: str, chart: str, version: str) -> str:
-    return hashlib.sha256(json.dumps([repo, chart, version]).encode()).hexdigest()
 
 
 @contextmanager

@@ -56,31 +56,11 @@ def download_error(text: str, *, index: bool) -> RenderError:
     return _unknown("helm can't download from it", reason)
 
 
-def dependency_error(stderr: str) -> RenderError:
-    """What ``helm dependency build`` failed of, apart from downloads."""
-    text = _error_of(stderr)
-    if "out of sync" in text:
-        return RenderError(
-            "Chart.lock does not fit the dependencies of Chart.yaml",
-            hint="run helm dependency update, and commit Chart.lock",
-        )
-    if unknown := re.match(r"no repository definition for (.*?)\. Please add", text):
-        return RenderError(
-            f"a dependency names the repository {unknown[1]}, which means nothing here",
-            hint="write the URL of the repository, and run helm dependency update",
-        )
-    if missing := re.fullmatch(r"directory (\S+) not found", text):
-        return RenderError(f"a dependency is in {missing[1]}, which is not there", hint="correct its file:// path")
-    if "could not download" in text:
-        return download_error(text, index=False)
-    return _unknown("helm can't bring its dependencies", text)
-
-
 def warnings_of(stderr: str) -> list[str]:
     """What people should know about a render that went well."""
     found: dict[str, None] = {}
     for line in stderr.splitlines():
-        fields = {name: _unquoted(value) for name, value in re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)', line)}
+        fields = {name: _unquoted(value) for name, value in re.findall(r'\b(\w+)=("(?:[^"\\]|\\.)*"|\S+)', line)}
         message = fields.pop("msg", "")
         match fields.pop("level", ""), message:
             case _, "skipping unknown hooks":
@@ -91,8 +71,9 @@ def warnings_of(stderr: str) -> list[str]:
                 what = fields.get("path") or f"tag {fields.get('tag')}"
                 found[f"{what} of the chart {fields.get('chart')} is neither true nor false, and does not count"] = None
             case _, _ if message.startswith("warning: "):
+                text = message.removeprefix("warning: ").rstrip()
                 # What stands in brackets at its end is a value.
-                found[re.sub(r" \(.*\)$", "", message.removeprefix("warning: "), flags=re.DOTALL).rstrip(".")] = None
+                found[(text.partition(" (")[0] if text.endswith(")") else text).rstrip(".")] = None
             case "WARN", _:
                 found[_one_line(": ".join([message, *fields.values()]))] = None
     return list(found)
@@ -112,15 +93,17 @@ class _Call:
 
 
 _TRACED = re.compile(
-    r'^(?P<file>[^\n:]+):(?P<line>\d+)(?::\d+)?\n(?: +executing "[^\n]*?" at <(?P<code>.*?)>:\n)? +(?P<message>[^\n]*)',
+    r'^(?P<file>[^\n:]+):(?P<line>\d+)(?::\d+)?\n(?: +executing "[^\n]{0,300}?" at <(?P<code>.{0,100}?)>:\n)?'
+    r" +(?P<message>[^\n]*)",
     re.MULTILINE,
 )
 _CHAINED = re.compile(
-    r'template: (?P<file>[^\n:]+):(?P<line>\d+)(?::\d+)?: (?:executing ".*?" at <(?P<code>.*?)>: )?'
+    r'template: (?P<file>[^\n:]+):(?P<line>\d+)(?::\d+)?: (?:executing ".{0,300}?" at <(?P<code>.{0,100}?)>: )?'
     r"(?P<message>.*?)(?=template: [^\n:]+:\d|\Z)",
     re.DOTALL,
 )
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
+# A quote that is never closed goes to the end: the rest was cut off, and each further one would be looked for in vain.
+_QUOTED = r'"(?:[^"\\]|\\[\s\S]?)*(?:"|\Z)'
 _TEXT_OF_TPL = re.compile(rf"(function execution for|cannot parse template) {_QUOTED}: ")
 """What ``tpl`` was given; it comes from the values."""
 
@@ -139,7 +122,8 @@ def _traced(text: str) -> RenderError | None:
     if not places:
         return None
     # What a function quotes is what it was called with.
-    message = _one_line(re.sub(f"{_QUOTED}|`[^`]*`", _HIDDEN, re.sub(r"error calling \w+: ?", "", calls[-1].message)))
+    message = re.sub(r"error calling \w+: ?", "", calls[-1].message)
+    message = _one_line(re.sub(rf"{_QUOTED}|`[^`]*(?:`|\Z)", _HIDDEN, message))
     if nowhere := re.search(r'no template ("[^"]*") associated', text):
         message = f"there is no template {nowhere[1]}"
     message = re.sub(r"(range can't iterate over) .*", r"\1 this value", message)
@@ -313,7 +297,7 @@ def _unquoted(value: str) -> str:
 
 def _last_clause(text: str) -> str:
     """What Go's network library says at the end, after all the calls and addresses that led there."""
-    return _one_line(text.splitlines()[0].rpartition(": ")[2])
+    return _one_line(text.partition("\n")[0].rpartition(": ")[2])
 
 
 def _one_line(text: str) -> str:

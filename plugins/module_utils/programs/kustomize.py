@@ -35,6 +35,8 @@ _TEXTS = frozenset({"commonannotations", "commonlabels", "labels", "literals", "
 """What people write there is a text, whatever it looks like."""
 
 _NAMES_OF_PATHS = frozenset({"path", "env", "targetfilepath", "valuesfile"})
+_MOST_TEXTS = 3
+"""Configurations of plugins in texts of others; kustomize reads them from one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +114,15 @@ def _check_reach(root: Path) -> None:
                     )
 
 
-def _possible_paths(content: bytes | str, kustomization: bool) -> Iterator[str]:
-    """Of a kustomization, or else of those documents only that configure a built-in plugin."""
+def _possible_paths(content: bytes | str, kustomization: bool, texts: int = _MOST_TEXTS) -> Iterator[str]:
+    """Of a kustomization, or else of those documents only that configure a built-in plugin.
+
+    :param texts: how far documents in texts of documents are looked for.
+    """
     try:
         for document in yaml.compose_all(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             if kustomization or _configures(document):
-                yield from _scalars(document, True)
+                yield from _scalars(document, texts)
     except (yaml.YAMLError, RecursionError):
         # kustomize can't read it either, and says so if it has to.
         return
@@ -129,22 +134,29 @@ def _configures(document: Any) -> bool:
     )
 
 
-def _scalars(node: Any, may_be_path: bool) -> Iterator[str]:
-    match node:
-        case yaml.SequenceNode():
-            for item in node.value:
-                yield from _scalars(item, True)
-        case yaml.MappingNode():
-            for key, value in node.value:
-                name = str(key.value).casefold()
-                if name not in _TEXTS:
-                    yield from _scalars(value, name in _NAMES_OF_PATHS)
-        case yaml.ScalarNode(value=text) if "\n" in text or text.startswith("{"):
-            yield from _possible_paths(text, False)
-        case yaml.ScalarNode(value=text) if may_be_path:
-            # Data files are written key=path.
-            yield text
-            yield text.partition("=")[2]
+def _scalars(document: Any, texts: int) -> Iterator[str]:
+    """Each node is looked at once: aliases share nodes, in numbers that have no end."""
+    waiting, known = [(document, True)], set()
+    while waiting:
+        node, may_be_path = waiting.pop()
+        if (id(node), may_be_path) in known:
+            continue
+        known.add((id(node), may_be_path))
+        match node:
+            case yaml.SequenceNode():
+                waiting += [(item, True) for item in node.value]
+            case yaml.MappingNode():
+                # Any other key has no name, and no end as a text.
+                named = [(key.value if isinstance(key, yaml.ScalarNode) else "", value) for key, value in node.value]
+                folded = [(name.casefold(), value) for name, value in named]
+                waiting += [(value, name in _NAMES_OF_PATHS) for name, value in folded if name not in _TEXTS]
+            case yaml.ScalarNode(value=text) if "\n" in text or text.startswith("{"):
+                if texts:
+                    yield from _possible_paths(text, False, texts - 1)
+            case yaml.ScalarNode(value=text) if may_be_path:
+                # Data files are written key=path.
+                yield text
+                yield text.partition("=")[2]
 
 
 def _leads_out(root: Path, folder: Path, text: str) -> bool:
@@ -152,4 +164,8 @@ def _leads_out(root: Path, folder: Path, text: str) -> bool:
     if ".." not in text or text.startswith("/") or "\0" in text:
         return False
     target = Path(posixpath.normpath(folder / text))
-    return not target.is_relative_to(root) and target.is_dir()
+    try:
+        return not target.is_relative_to(root) and target.is_dir()
+    except OSError:
+        # Too long for a name.
+        return False

@@ -15,9 +15,10 @@ from ..model.errors import RenderError
 
 _LONGEST = 300
 _WHERE = re.compile(r"(?:recursed accumulation of|couldn't make target for) path '([^']*)': ")
-_ID = re.compile(r"(?P<kind>[^.]*)\.(?P<version>[^.]*)\.(?P<group>.*)/(?P<name>.*)\.(?P<namespace>[^.]*)")
-_QUOTED = re.compile(r"`[^`]*`|\"(?:\\.|[^\"\\])*\"|'(?:[^']*\n[^']*)'")
-_OF_HELM = re.compile(r"\s*(?:Error: |Use --debug flag.*)")
+_ID = re.compile(r"(?P<kind>[^.]*)\.(?P<version>[^.]*)\.(?P<group>.*)/(?P<name>[^/]*)\.(?P<namespace>[^.]*)")
+# A quote that is never closed goes to the end: the rest was cut off, and each further one would be looked for in vain.
+_QUOTED = re.compile(r"`[^`]*(?:`|\Z)|\"(?:\\[\s\S]?|[^\"\\])*(?:\"|\Z)|'[^'\n]*\n[^']*(?:'|\Z)")
+_OF_HELM = re.compile(r"Error: |Use --debug flag.*")
 _PREFIXES = re.compile(r"(?:accumulating resources: |accumulation err=|trouble configuring builtin (?=\w))+")
 _OPTION = "addon_kustomize_allow"
 _REORGANISE = "move the file there, or make its folder a base with a kustomization"
@@ -60,6 +61,9 @@ def _object(identity: str) -> str:
     return f"{parts['kind']} {namespace}{parts['name']}"
 
 
+_GENERATED = r"Kind:\"(\w*)\"[^\"]{0,99}Name:\"([^\"]*)\", Namespace:\"[^\"]*\"[^\"]{0,99}"
+"""An object as Go shows it."""
+
 _Explain = Callable[[re.Match[str]], tuple[str, str]]
 
 _CAUSES: list[tuple[str, _Explain]] = [
@@ -81,7 +85,7 @@ _CAUSES: list[tuple[str, _Explain]] = [
         lambda found: (f"{found[1]} is a base of itself, or of a folder in it", "remove it from resources"),
     ),
     (
-        r"MalformedYAMLError: yaml: (.*?) in File: (\S+)",
+        r"MalformedYAMLError: yaml: (.{0,300}?) in File: (\S+)",
         lambda found: (f"{found[2]} is not valid YAML: {_without_quotes(found[1])}", "correct the file"),
     ),
     (
@@ -130,11 +134,11 @@ _CAUSES: list[tuple[str, _Explain]] = [
         lambda found: (f"{_object(found[1])} is there twice", "remove one, or set a namePrefix for one of its bases"),
     ),
     (
-        r"Kind:\"(\w*)\".*?Name:\"([^\"]*)\".* exists; can not use behavior",
+        _GENERATED + r" exists; can not use behavior",
         lambda found: (f"{found[1]} {found[2]} is generated, and is there already", "set behavior: merge or replace"),
     ),
     (
-        r"Kind:\"(\w*)\".*?Name:\"([^\"]*)\".* does not exist; cannot merge or replace",
+        _GENERATED + r" does not exist; cannot merge or replace",
         lambda found: (f"{found[1]} {found[2]} is not there to merge with", "leave behavior out, or correct the name"),
     ),
     (r"invalid literal source", lambda found: ("literals: an entry is not of the form key=value", "correct it")),
@@ -143,7 +147,7 @@ _CAUSES: list[tuple[str, _Explain]] = [
         lambda found: (f"{found[1]} gets the key {found[2]} twice", "remove one"),
     ),
     (
-        r"env source files: \[([^\]]*)\]: line .* has invalid utf8",
+        r"env source files: \[([^\]]{0,300})\]: line .{0,99} has invalid utf8",
         lambda found: (f"envs: {found[1]}: a line is not UTF-8 text", "give the file under files"),
     ),
     (
@@ -188,10 +192,14 @@ _CAUSES: list[tuple[str, _Explain]] = [
         lambda found: ("names a remote base or file", f"copy it into the repository, or add remote to {_OPTION}"),
     ),
     (
-        r"lstat (.*?): no such file or directory",
+        r"lstat (.{0,500}?): no such file or directory",
         lambda found: (f"{found[1]} does not exist", "correct the path, or commit the file"),
     ),
     (r"'([^']*)' must resolve to a file", lambda found: (f"{found[1]} is a folder, a file is needed", "name a file")),
     (r"'([^']*)': file is not directory", lambda found: (f"{found[1]} is a file, a folder is needed", "correct it")),
 ]  # fmt: skip
-"""Texts of kustomize 5.8, in the order in which they are looked for: what is tried and fails besides comes last."""
+"""Texts of kustomize 5.8, in the order in which they are looked for: what is tried and fails besides comes last.
+
+What stands between two words of them is bounded, or ends with a character that each new beginning has: a text full of
+beginnings would else be read from each of them to its end.
+"""

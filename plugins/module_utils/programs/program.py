@@ -1,10 +1,9 @@
-"""Runs one of the official programs (helm, kustomize): found once, bounded in time, ended with all its children."""
+"""Runs one of the official programs (helm, kustomize): found once, bounded, ended with all its children."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 import shutil
 import signal
@@ -15,12 +14,16 @@ from pathlib import Path
 
 from ..cache.folder import CacheFolder
 from ..model.errors import AddonError, RenderError
+from .limits import MIB, Limits, NotStartedError, TooMuchError, ended
 
 _VERSION = re.compile(r"v\d+\.\d+\S*")
 _NATIVE = frozenset(
     bytes.fromhex(magic) for magic in ("7f454c46", "feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe")
 )
 """How ELF and Mach-O files begin."""
+
+_MEMORY = 4096 * MIB
+_OUTPUT = 128 * MIB
 
 
 class ProgramError(AddonError):
@@ -106,40 +109,33 @@ class Program:
         """Run it to its end with exactly this environment, in this folder, without input.
 
         :raises ProgramError: it ended with an error. :raises TimeLimitError: it did not end in time.
-        :raises RenderError: it does not run, or writes what is no text.
+        :raises RenderError: it does not run, or writes what is no text or too much.
         """
         call = f"{self.name} {arguments[0]}"
         self.started(call)
+        limits = Limits(self.seconds, memory=_MEMORY)
         try:
-            process = subprocess.Popen(
-                [str(self.path), *arguments],
-                cwd=folder,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                # A group of its own, so that what it started ends with it.
-                start_new_session=True,
+            with ended([str(self.path), *arguments], limits, environment=environment, folder=folder) as process:
+                output = process.read(_OUTPUT)
+        except NotStartedError as error:
+            raise RenderError(f"{self.path} can't be started: {error}") from error
+        except subprocess.TimeoutExpired:
+            raise TimeLimitError(
+                f"{call} did not end within {self.seconds} s", hint="see addon_program_seconds"
+            ) from None
+        except TooMuchError:
+            raise RenderError(
+                f"{call} writes more than {_OUTPUT // MIB} MiB", hint="look for what repeats itself in the source"
+            ) from None
+        if process.code == -signal.SIGKILL:
+            raise RenderError(
+                f"{call} was ended by the system",
+                hint="it ran out of memory, or used too much processor time (see addon_program_seconds)",
             )
-        except OSError as error:
-            raise RenderError(f"{self.path} can't be started: {error.strerror}") from error
-        with process:
-            try:
-                output, errors = process.communicate(timeout=self.seconds)
-            except subprocess.TimeoutExpired:
-                raise TimeLimitError(
-                    f"{call} did not end within {self.seconds} s", hint="see addon_program_seconds"
-                ) from None
-            finally:
-                # Not poll(): it may have ended, and left behind what holds its output open.
-                if process.returncode is None:
-                    with contextlib.suppress(OSError):
-                        os.killpg(process.pid, signal.SIGKILL)
-        said = errors.decode("utf-8", "replace")
-        if process.returncode != 0:
-            raise ProgramError(f"{call} ended with {process.returncode}", output.decode("utf-8", "replace"), said)
+        if process.code != 0:
+            raise ProgramError(f"{call} ended with {process.code}", output.decode("utf-8", "replace"), process.errors)
         try:
-            return Output(output.decode(), said)
+            return Output(output.decode(), process.errors)
         except UnicodeDecodeError:
             raise RenderError(f"{call} writes what is no UTF-8 text", hint="save the source's files as UTF-8") from None
 

@@ -1,6 +1,7 @@
 """Reading a gitops repository through git: always the tree of one commit, never the working tree.
 
-Only reading commands are used, with ``GIT_OPTIONAL_LOCKS=0``, so that not even the index is refreshed on disk.
+Only reading commands are used, with ``GIT_OPTIONAL_LOCKS=0``, so that not even the index is refreshed on disk. Whoever
+may commit could commit a bare repository, whose configuration names programs: none is ever found by looking for one.
 """
 
 from __future__ import annotations
@@ -9,16 +10,22 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from ..model.errors import RepositoryError
 from ..programs.git_variables import OF_ANOTHER_REPOSITORY
+from ..programs.limits import MIB, Ended, Limits, NotStartedError, TooMuchError, ended
 
 SYMBOLIC_LINK = "120000"
 SUBMODULE = "160000"
 
 _RESOLVE = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+_SECONDS = 120
+_OUTPUT = 64 * MIB
+_CONTENTS = 256 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +52,25 @@ class Checkout:
     bare: bool = False
 
     @classmethod
-    def open(cls, folder: str, revision: str = "") -> Checkout:
-        """:raises RepositoryError: when the folder is no checkout, or the revision is not in it."""
+    def open(cls, folder: str, revision: str = "", *, bare: bool = False) -> Checkout:
+        """:param bare: the folder is known to be a bare repository (a clone of the cache), wherever it is.
+
+        :raises RepositoryError: when the folder is no checkout, or the revision is not in it.
+        """
         path = Path(folder).expanduser()
         if not path.is_dir():
             raise RepositoryError("there is no such folder", subject=folder, hint="give a git checkout as addon_repo")
+        if bare:
+            return cls(path.resolve(), "", _commit(path, folder, revision, bare=True), bare=True)
+        bare = _names_bare_repository(path, folder)
+        # Once more with git, which checks whose it is.
+        options = ("-c", "safe.bareRepository=all", "rev-parse", "--absolute-git-dir")
+        where = options if bare else ("rev-parse", "--show-toplevel", "--show-prefix")
         try:
-            root, prefix = _text(run_git(path, "rev-parse", "--show-toplevel", "--show-prefix")).split("\n", 1)
+            root, _, prefix = _text(run_git(path, *where)).partition("\n")
         except RepositoryError as error:
             if "work tree" in error.message or "bare repository" in error.message:
-                return cls(_bare_root(path, folder), "", _commit(path, folder, revision, bare=True), bare=True)
+                raise _git_s_own(folder) from error
             if "dubious ownership" in error.message:
                 error.hint = f"if you trust it: git config --global --add safe.directory {folder}"
             if "not a git repository" in error.message:
@@ -64,7 +80,9 @@ class Checkout:
                     hint="add-ons are read at a commit: run git init and commit the files, or give the right folder",
                 ) from error
             raise
-        return cls(Path(root), prefix, _commit(path, folder, revision, bare=False))
+        if bare and Path(root) != path.resolve():
+            raise _git_s_own(folder)
+        return cls(Path(root), prefix, _commit(path, folder, revision, bare=bare), bare)
 
     @property
     def shallow(self) -> bool:
@@ -125,24 +143,8 @@ class Checkout:
         with tempfile.TemporaryFile() as request:
             request.write("".join(f"{entry.blob}\n" for entry in wanted).encode())
             request.seek(0)
-            process = subprocess.Popen(
-                git_command(self.root, "cat-file", "--batch", bare=self.bare),
-                env=git_environment(),
-                stdin=request,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-            )
-        with process:
-            assert process.stdout is not None
-            for entry in wanted:
-                header = process.stdout.readline().split()
-                size = int(header[2]) if len(header) == 3 else 0
-                content = process.stdout.read(size + 1)[:-1]
-                if len(header) != 3 or len(content) != size:
-                    of_cache = f"if {self.root} is a clone of the cache, remove it"
-                    hint = of_cache if self.bare else "is the clone complete?"
-                    raise RepositoryError("git can't read this file", subject=entry.path, hint=hint)
-                yield entry, content
+            with _git(self.root, "cat-file", "--batch", bare=self.bare, given=request) as process:
+                yield from _contents(process.output, wanted, self._incomplete)
 
     def uncommitted(self) -> list[str]:
         """Files below the checkout's folder whose changes are not in any commit, relative to it."""
@@ -157,17 +159,25 @@ class Checkout:
         inside = str(PurePosixPath(path))
         return f"{self.prefix}{inside}" if inside != "." else self.prefix.rstrip("/")
 
+    @property
+    def _incomplete(self) -> str:
+        return f"if {self.root} is a clone of the cache, remove it" if self.bare else "is the clone complete?"
+
     def _git(self, *arguments: str) -> bytes:
         return run_git(self.root, *arguments, bare=self.bare)
 
 
 def git_environment() -> dict[str, str]:
-    """The environment for git: it asks nobody, takes no locks to read, and means the repository that it is told."""
+    """The environment for git: it asks nobody, takes no locks, fetches nothing, and means the repository it is told."""
     inherited = {name: value for name, value in os.environ.items() if name not in OF_ANOTHER_REPOSITORY}
     return inherited | {
         # A replacement is another content under the same id, and the caches go by ids.
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_OPTIONAL_LOCKS": "0",
+        # What a partial clone lacks would be fetched by whatever its configuration names; older versions of git know
+        # the second variable only.
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",
         "GIT_TERMINAL_PROMPT": "0",
         "LC_ALL": "C",
     }
@@ -179,37 +189,102 @@ def run_git(folder: Path, *arguments: str, bare: bool = False) -> bytes:
     :param bare: the folder is itself the repository; git does not look for one above it.
     :raises RepositoryError: git ended with an error; the message is the first line of what it says.
     """
-    try:
-        result = subprocess.run(
-            git_command(folder, *arguments, bare=bare), env=git_environment(), capture_output=True, check=False
-        )
-    except FileNotFoundError as error:
-        raise git_is_missing() from error
-    if result.returncode != 0:
-        text = result.stderr.decode("utf-8", "replace").strip().splitlines()
-        message = text[0].removeprefix("fatal: ") if text else f"git {arguments[0]} ended with {result.returncode}"
-        raise RepositoryError(message, subject=str(folder))
-    return result.stdout
+    with _git(folder, *arguments, bare=bare) as process:
+        try:
+            output = process.read(_OUTPUT)
+        except TooMuchError:
+            raise RepositoryError(
+                f"git tells more than {_OUTPUT // MIB} MiB of names", subject=str(folder), hint="give a smaller folder"
+            ) from None
+        if process.code != 0:
+            text = process.errors.strip().splitlines()
+            message = text[0].removeprefix("fatal: ") if text else f"git {arguments[0]} ended with {process.code}"
+            raise RepositoryError(message, subject=str(folder))
+        return output
 
 
 def git_command(folder: Path, *arguments: str, bare: bool) -> list[str]:
-    """The command line; a user's ``safe.bareRepository`` is about repositories that nobody named."""
-    return ["git", "-C", str(folder), *(["--git-dir=."] if bare else []), *arguments]
+    """The command line, with which git runs nothing of what a repository or a user set up for checkouts.
+
+    A bare repository is only taken when it is named, whatever the user's ``safe.bareRepository``.
+    """
+    settings = ("safe.bareRepository=explicit", "core.fsmonitor=false", f"core.hooksPath={os.devnull}")
+    options = [word for setting in settings for word in ("-c", setting)]
+    return ["git", "-C", str(folder), *(["--git-dir=."] if bare else []), *options, *arguments]
 
 
-def git_is_missing() -> RepositoryError:
-    return RepositoryError("git is not installed on this host", hint="install git")
-
-
-def _bare_root(path: Path, folder: str) -> Path:
-    """:raises RepositoryError: when the folder is no bare repository, but inside of one or of a ``.git`` folder."""
-    options = ("-c", "safe.bareRepository=all", "rev-parse", "--is-bare-repository", "--absolute-git-dir")
-    answer, root = _text(run_git(path, *options)).split("\n", 1)
-    if answer != "true" or Path(root) != path.resolve():
+@contextmanager
+def _git(folder: Path, *arguments: str, bare: bool, given: IO[bytes] | None = None) -> Iterator[Ended]:
+    command = git_command(folder, *arguments, bare=bare)
+    try:
+        with ended(command, Limits(_SECONDS), environment=git_environment(), given=given) as process:
+            yield process
+    except NotStartedError as error:
+        raise git_not_started(error) from error
+    except subprocess.TimeoutExpired:
         raise RepositoryError(
-            "is a folder of git's own", subject=folder, hint="give the checkout or the bare repository itself"
+            f"git did not end within {_SECONDS} s", subject=str(folder), hint="see that the disk it is on answers"
+        ) from None
+
+
+def _contents(output: IO[bytes], entries: list[TreeEntry], hint: str) -> Iterator[tuple[TreeEntry, bytes]]:
+    """What ``git cat-file --batch`` wrote, one file after the other."""
+    total = 0
+    for entry in entries:
+        header = output.readline().split()
+        size = int(header[2]) if len(header) == 3 else 0
+        total += size
+        if total > _CONTENTS:
+            raise RepositoryError(
+                f"with this file, more than {_CONTENTS // MIB} MiB are to be read at once",
+                subject=entry.path,
+                hint="give a smaller folder, or remove large files from it",
+            )
+        content = output.read(size + 1)[:-1]
+        if len(header) != 3 or len(content) != size:
+            raise RepositoryError("git can't read this file", subject=entry.path, hint=hint)
+        yield entry, content
+
+
+def git_not_started(error: NotStartedError) -> RepositoryError:
+    if isinstance(error.__cause__, FileNotFoundError):
+        return RepositoryError("git is not installed on this host", hint="install git")
+    return RepositoryError(f"git can't be started: {error}")
+
+
+def _names_bare_repository(path: Path, folder: str) -> bool:
+    """Whether the folder is a bare repository of its own, and not one that somebody put into a checkout.
+
+    :raises RepositoryError: a git that does not know ``safe.bareRepository`` would take such a one, or it is git's own.
+    """
+    here = path.resolve()
+    places = [here, *here.parents]
+    top = next((place for place in places if os.path.lexists(place / ".git")), None)
+    below = places[: places.index(top)] if top else places
+    found = next((place for place in below if _looks_bare(place)), None)
+    if top and ".git" in here.relative_to(top).parts:
+        raise _git_s_own(folder)
+    if found and top:
+        raise RepositoryError(
+            f"{found} is a bare repository inside of the checkout {top}",
+            subject=folder,
+            hint="remove it; a bare repository that you trust can be given as file:// URL",
         )
-    return Path(root)
+    if found and found != here:
+        raise _git_s_own(folder)
+    return found is not None
+
+
+def _looks_bare(folder: Path) -> bool:
+    """As git tells it, without a look into the files."""
+    names = ("commondir",) if os.path.lexists(folder / "commondir") else ("objects", "refs")
+    return all(os.path.lexists(folder / name) for name in ("HEAD", *names))
+
+
+def _git_s_own(folder: str) -> RepositoryError:
+    return RepositoryError(
+        "is a folder of git's own", subject=folder, hint="give the checkout or the bare repository itself"
+    )
 
 
 def _commit(path: Path, folder: str, revision: str, *, bare: bool) -> str:

@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -24,19 +23,18 @@ from ..cache.folder import CacheFolder
 from ..model.errors import RepositoryError
 from ..model.urls import git_repository_fault, is_scp_like
 from ..model.wording import listed
-from .git import Checkout, git_command, git_environment, git_is_missing, run_git
+from ..programs.limits import LARGEST_FILE, MIB, Limits, NotStartedError, TooMuchError, ended
+from .git import Checkout, git_command, git_environment, git_not_started, run_git
 from .git_errors import in_words
 
 _AREA = "repositories"
 _KEPT_CLONE_SECONDS = 24 * 3600
+_ANSWER = 64 * MIB
 
 _COMMIT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NO_REVISION = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-/]|/$|\.lock$")
 
-# Nothing that the user set up for checkouts is run for a clone of the cache.
 _SETTINGS = {
-    "core.fsmonitor": "false",
-    "core.hooksPath": os.devnull,
     "fetch.recurseSubmodules": "false",
     "gc.autoDetach": "false",
     # Other runs may still read a commit that no branch has any more.
@@ -83,7 +81,7 @@ class _Remote:
     def at(cls, url: str, folder: Path, seconds: int) -> _Remote:
         environment = {name: value for name, value in git_environment().items() if not _TRACES.fullmatch(name)}
         allowed = {"https", "ssh", "file"} | ({"http"} if url.startswith("http:") else set())
-        if stricter := environment.get("GIT_ALLOW_PROTOCOL"):
+        if stricter := os.environ.get("GIT_ALLOW_PROTOCOL"):
             allowed &= set(stricter.split(":"))
         environment |= {
             "GIT_ALLOW_PROTOCOL": ":".join(sorted(allowed)) or "none",
@@ -102,35 +100,24 @@ class _Remote:
         """:raises RepositoryError: git ended with an error, or did not end in time."""
         options = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
         command = git_command(clone or self.folder, *options, *arguments, bare=clone is not None)
-        # Not pipes: what git leaves running (ssh's master, a credential daemon) would hold them open.
-        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-            try:
-                process = subprocess.Popen(
-                    command,
-                    env=self.environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=errors,
-                    # A group of its own, to end all of it; and no terminal to ask for a password on.
-                    start_new_session=True,
-                )
-            except FileNotFoundError as error:
-                raise git_is_missing() from error
-            try:
-                process.wait(self.seconds)
-            except subprocess.TimeoutExpired:
-                raise _TimeLimitError(
-                    f"no complete answer within {self.seconds} s", subject=self.url, hint="see addon_program_seconds"
-                ) from None
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-            output.seek(0)
-            errors.seek(0)
-            if process.returncode != 0:
-                raise _GitError(self.url, errors.read().decode("utf-8", "replace"))
-            return output.read().decode("utf-8", "replace")
+        # A pack may be larger than any file that is read.
+        limits = Limits(self.seconds, largest_file=None if clone else LARGEST_FILE)
+        try:
+            # ssh's master and a credential daemon are to stay.
+            with ended(command, limits, environment=self.environment, leaves_others=True) as process:
+                if process.code != 0:
+                    raise _GitError(self.url, process.errors)
+                return process.read(_ANSWER).decode("utf-8", "replace")
+        except NotStartedError as error:
+            raise git_not_started(error) from error
+        except subprocess.TimeoutExpired:
+            raise _TimeLimitError(
+                f"no complete answer within {self.seconds} s", subject=self.url, hint="see addon_program_seconds"
+            ) from None
+        except TooMuchError:
+            raise RepositoryError(
+                f"answers with more than {_ANSWER // MIB} MiB", subject=self.url, hint="see that it is the right URL"
+            ) from None
 
     def refs(self, *options: str, names: tuple[str, ...] = ()) -> dict[str, str]:
         """What the remote has, by full name; a tag's commit stands at the name with ``^{}``."""

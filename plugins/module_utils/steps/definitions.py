@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from ..cache.folder import CacheFolder
 from ..cluster.access import AccessOptions, Credential, resolve
@@ -197,7 +197,7 @@ def _has_commit(request: DefinitionsRequest, checkout: Checkout) -> Callable[[st
         """The clone holds what was fetched, so the remote is asked."""
         options = request.options
         try:
-            fetch(request.repo, commit, CacheFolder(Path(options.cache)), options.program_seconds, request.progress)
+            fetch(request.repo, commit, CacheFolder.open(options.cache), options.program_seconds, request.progress)
         except RepositoryError:
             return False
         return True

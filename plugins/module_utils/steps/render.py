@@ -54,7 +54,7 @@ def _render(session: Session, name: str, progress: Progress) -> Bundle:
             raise RenderError(f"{field}: this version can't do that yet", hint="remove the field")
     started: list[str] = []
     tools = tools_of(session, started, lambda text: progress(f"{name}: {text}"))
-    gitops = Checkout.open(session.info.repository, session.info.commit)
+    gitops = Checkout.open(session.info.repository, session.info.commit, bare=bool(session.info.remote))
     brought = [item.manifest for bundle in bundles_of_dependencies(session, name) for item in bundle.objects]
     cluster = _cluster(session, name, brought)
     source_of = source_checkout(session, definition, gitops, tools)
@@ -67,6 +67,7 @@ def _render(session: Session, name: str, progress: Progress) -> Bundle:
         addon=name,
         namespace=definition.namespace,
         create_namespace=definition.create_namespace,
+        state_namespace=session.info.options.state_namespace,
         namespaced=_scopes(session, [*brought, *(document.manifest for document in made.documents)]),
     )
     objects, hooks = normalised.objects, normalised.hooks

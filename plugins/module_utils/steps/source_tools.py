@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from ..cache.folder import CacheFolder
 from ..model.definition import Definition, GitSource
@@ -22,7 +21,7 @@ def tools_of(session: Session, started: list[str], progress: Callable[[str], Non
     """:param started: gets the calls of programs, such as ``helm template``."""
     options = session.info.options
     return Tools(
-        cache=CacheFolder(Path(options.cache)),
+        cache=CacheFolder.open(options.cache),
         helm=partial(Program.find, "helm", options.helm, options.program_seconds, started.append),
         kustomize=partial(Program.find, "kustomize", options.kustomize, options.program_seconds, started.append),
         allow=frozenset(options.kustomize_allow),

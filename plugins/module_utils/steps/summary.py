@@ -9,7 +9,7 @@ from typing import Any
 
 from ..model.outcome import Outcome
 from ..model.run_directory import write_private
-from ..model.wording import listed
+from ..model.wording import listed, printable
 from .session import Session
 
 COLUMNS = ("created", "updated", "adopted", "unchanged", "pruned", "kept")
@@ -34,17 +34,18 @@ def summarise(session: Session, fail_on: list[str], summary_file: str, keep_run:
     names = [*info.order, *(item.name for item in info.invalid if item.name), *info.removed]
     outcomes = [session.directory.outcome(name) for name in dict.fromkeys(names)]
     addons = {outcome.name: _facts(outcome, info.check, session.record(outcome.name).phase) for outcome in outcomes}
-    nameless = [item.reason for item in info.invalid if not item.name]
+    nameless = [printable(item.reason) for item in info.invalid if not item.name]
     failed = [*(_failed(outcome, fail_on) for outcome in outcomes), *(nameless if "Error" in fail_on else [])]
     if summary_file:
         content = {"run": info.run_id, "commit": info.commit, "check": info.check, "addons": addons}
         failed.append(_write(Path(summary_file), content))
     if not keep_run:
         session.directory.remove()
-    reasons = [reason for reason in failed if reason]
+    reasons = [printable(reason) for reason in failed if reason]
+    warnings = [f"warning: {text}" for text in info.warnings]
     return Summary(
         addons=addons,
-        table=[*_table(addons), *nameless, *(f"warning: {text}" for text in info.warnings)],
+        table=[printable(line) for line in (*_table(addons), *nameless, *warnings)],
         failure=f"{'; '.join(reasons)}. The summary above says why" if reasons else "",
     )
 
@@ -90,9 +91,7 @@ def _why(outcome: Outcome, check: bool) -> str:
     if outcome.kept and not outcome.error:
         kept = [f"{item.key} ({item.reason})" for item in outcome.kept]
         reasons.append(f"kept: {listed(kept, 2)}")
-    text = "; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason)
-    # One line and no escape sequences, whatever people wrote into an annotation.
-    return "".join(character if character.isprintable() else "�" for character in " ".join(text.split()))
+    return printable("; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason))
 
 
 def _table(addons: dict[str, dict[str, Any]]) -> list[str]:

@@ -347,6 +347,37 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
         CacheFolder.open(str(folder))
 
 
+@pytest.mark.parametrize(
+    ("mode", "refused"), [(0o777, True), (0o757, True), (0o702, True), (0o1777, False), (0o775, False)]
+)
+@pytest.mark.parametrize("place", ["shared/cache", "shared/mine/cache", "link/cache"])
+def test_a_folder_that_others_could_replace_is_refused(tmp_path: Path, mode: int, refused: bool, place: str) -> None:
+    shared, real = tmp_path / "shared", tmp_path / place.replace("link", "shared")
+    shared.mkdir()
+    shared.chmod(mode)
+    (tmp_path / "link").symlink_to("shared")
+    if not refused:
+        assert CacheFolder.open(str(tmp_path / place)).path == real
+        return
+    with pytest.raises(CacheError) as caught:
+        CacheFolder.open(str(tmp_path / place))
+    assert str(caught.value) == (
+        f"{real}: everybody may replace the cache folder (mode {mode:04o} of {shared}). "
+        f"Chmod o-w {shared}, or give another folder as addon_cache_dir."
+    )
+
+
+def test_a_link_is_followed_once(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir(mode=0o700)
+    (tmp_path / "cache").symlink_to("one")
+    cache = CacheFolder.open(str(tmp_path / "cache"))
+    assert cache.path == tmp_path / "one"
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(CacheError, match=r"the cache folder can't be made: "):
+        CacheFolder.open(str(tmp_path / "loop"))
+
+
 def test_a_place_where_no_folder_can_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for place in ("file", "file/below"):

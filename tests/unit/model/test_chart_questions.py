@@ -71,7 +71,9 @@ def test_chance(text: str, random: bool) -> None:
     assert may_be_random(["a: 1", text]) is random
 
 
-@pytest.mark.parametrize("text", ["{{", "{{/*", "}}", "{{ }}", "{{/**/", "{{ APIVersions.Has (", '{{ APIVersions.Has "'])
+@pytest.mark.parametrize(
+    "text", ["{{", "{{/*", "}}", "{{ }}", "{{/**/", "{{ APIVersions.Has (", '{{ APIVersions.Has "']
+)
 def test_a_text_of_nothing_but_braces_is_read_in_one_go(text: str) -> None:
     """A megabyte, of which a reader that looks ahead from each brace would never see the end."""
     assert asked_by([text * (1_000_000 // len(text))]).upgrade is False

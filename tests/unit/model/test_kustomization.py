@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
@@ -11,6 +13,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.kustomiza
     references_of_kustomization,
     references_of_plugins,
 )
+from tests.unit.ending import that_ends
 
 FILE, FOLDER, EITHER, CHART, PLUGIN = Form.FILE, Form.FOLDER, Form.FILE_OR_FOLDER, Form.CHART, Form.PLUGIN
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -191,3 +194,14 @@ def test_what_is_remote(path: str, as_file: bool, as_folder: bool) -> None:
 )
 def test_what_may_change_without_a_commit(path: str, moves: bool) -> None:
     assert Reference("f", path, EITHER).moves is moves
+
+
+def test_aliases_in_many_texts_are_not_all_followed() -> None:
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    text = "{" + ", ".join(levels) + "}"
+    content = json.dumps({"transformers": [f"{text} # {number}" for number in range(3000)]}).encode()
+    with that_ends():
+        references = references_of_kustomization(content, "f")
+    # None of them is an object, so each is a path, which is not there.
+    assert len(references) == 3000

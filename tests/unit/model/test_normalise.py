@@ -20,7 +20,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.normalise
     pod_spec,
 )
 
-CLUSTER_SCOPED = {"Namespace", "ClusterRole", "CustomResourceDefinition"}
+CLUSTER_SCOPED = {"APIService", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "Namespace"}
 LABELS = {"rendimiento.ai/addon": "web"}
 
 
@@ -30,7 +30,14 @@ def namespaced(group: str, version: str, kind: str) -> bool | None:
 
 def normalised(*manifests: Any, create_namespace: bool = False) -> Normalised:
     documents = [SourceObject(manifest, f"f.yaml:{number}") for number, manifest in enumerate(manifests, 1)]
-    return normalise(documents, addon="web", namespace="home", create_namespace=create_namespace, namespaced=namespaced)
+    return normalise(
+        documents,
+        addon="web",
+        namespace="home",
+        create_namespace=create_namespace,
+        namespaced=namespaced,
+        state_namespace="state",
+    )
 
 
 def one(manifest: Any) -> dict[str, Any]:
@@ -47,6 +54,52 @@ def error_of(*manifests: Any) -> str:
     with pytest.raises(ObjectError) as caught:
         normalised(*manifests)
     return str(caught.value)
+
+
+RBAC, CRD = "rbac.authorization.k8s.io/v1", "apiextensions.k8s.io/v1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "api_version", "name", "namespace"),
+    [
+        ("CustomResourceDefinition", CRD, "addons.rendimiento.ai", ""),
+        ("CustomResourceDefinition", "apiextensions.k8s.io/v1beta1", "addons.rendimiento.ai", ""),
+        ("APIService", "apiregistration.k8s.io/v1", "v1alpha1.rendimiento.ai", ""),
+        ("ClusterRoleBinding", RBAC, "rendimiento-addons", ""),
+        ("ServiceAccount", "v1", "rendimiento-addons", "state"),
+        ("Secret", "v1", "addon-key", "state"),
+        ("Secret", "v1", "addon-db-tombstone", "state"),
+        ("Secret", "v1", "addon-db-applied", "state"),
+        ("Lease", "coordination.k8s.io/v1", "addon-db", "state"),
+    ],
+)
+def test_objects_of_the_collection_itself_are_refused(kind: str, api_version: str, name: str, namespace: str) -> None:
+    manifest = config(name, kind, apiVersion=api_version, metadata={"namespace": namespace} if namespace else {})
+    title = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+    error = (
+        f"{title}: is an object of rendimiento.addons itself, which no add-on may install (f.yaml:1). "
+        "Remove it, or give it another name."
+    )
+    assert error_of(manifest) == error
+    manifest["metadata"]["annotations"] = {"helm.sh/hook": "pre-install"}
+    assert error_of(manifest) == error
+
+
+@pytest.mark.parametrize(
+    ("kind", "api_version", "name", "namespace"),
+    [
+        ("Secret", "v1", "addon-key", "home"),
+        ("Secret", "v1", "addon-db-tombstone", "home"),
+        ("Secret", "v1", "addon-x", "state"),
+        ("ConfigMap", "v1", "addon-key", "state"),
+        ("Lease", "coordination.k8s.io/v1", "addon-db", "home"),
+        ("ServiceAccount", "v1", "rendimiento-addons", "home"),
+        ("ClusterRole", RBAC, "rendimiento-addons", ""),
+        ("CustomResourceDefinition", CRD, "addons.rendimiento.ai.example.com", ""),
+    ],
+)
+def test_objects_of_like_names_are_not(kind: str, api_version: str, name: str, namespace: str) -> None:
+    assert one(config(name, kind, apiVersion=api_version, metadata={"namespace": namespace} if namespace else {}))
 
 
 @pytest.mark.parametrize(
@@ -320,6 +373,8 @@ def test_pod_specs(api_version: str, kind: str, path: tuple[str, ...]) -> None:
         ({"apiVersion": 1, "kind": "A"}, "f.yaml:1: apiVersion is not a word"),
         ({"apiVersion": "v1", "kind": ["A"]}, "f.yaml:1: kind is not a word"),
         ({"apiVersion": "v1", "kind": "A\nB"}, "f.yaml:1: kind is not a word"),
+        ({"apiVersion": "x/\0", "kind": "A"}, "f.yaml:1: apiVersion is not a word"),
+        ({"apiVersion": "v1", "kind": "A\u202eB"}, "f.yaml:1: kind is not a word"),
         ({"apiVersion": "v1", "kind": "A"}, "f.yaml:1: A has no metadata"),
         ({"apiVersion": "v1", "kind": "A", "metadata": None}, "f.yaml:1: A has no metadata"),
         ({"apiVersion": "v1", "kind": "A", "metadata": [{"name": "a"}]}, "f.yaml:1: A has no metadata"),
@@ -401,6 +456,9 @@ def definition(**spec: Any) -> dict[str, Any]:
         ({"group": "x.io", "names": {"kind": "Thing"}, "versions": 5}, []),
         ({"group": "x.io", "names": {"kind": "Thing"}, "versions": {"v1": {"served": True}}}, []),
         ({"group": "x.io", "names": {"kind": ["Thing"]}, "versions": [{"name": "v1", "served": True}]}, []),
+        ({"group": "x\0.io", "names": {"kind": "Thing"}, "versions": [{"name": "v1", "served": True}]}, []),
+        ({"group": "x.io", "names": {"kind": "Thing\n"}, "versions": [{"name": "v1", "served": True}]}, []),
+        ({"group": "x.io", "names": {"kind": "Thing"}, "versions": [{"name": "v\x1b", "served": True}]}, []),
         ({"group": None, "names": {"kind": "Thing"}, "versions": [{"name": "v1", "served": True}]}, []),
         ({"group": "x.io", "names": "Thing", "versions": [{"name": "v1", "served": True}]}, []),
         ({}, []),

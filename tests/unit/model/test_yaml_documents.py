@@ -168,6 +168,32 @@ def test_alias_bomb_is_refused() -> None:
         read_one("\n".join(levels), "x")
 
 
+def test_aliases_are_counted_over_all_documents() -> None:
+    document = f"a: &a [{', '.join('x' * 100)}]\nb: [{', '.join(['*a'] * 100)}]\n"
+    assert len(read_documents("---\n".join([document] * 30), "x")) == 30
+    with pytest.raises(DocumentError, match="expand to too many values"):
+        read_documents("---\n".join([document] * 50), "x")
+
+
+@pytest.mark.parametrize("anchor", ["'TEXT'", "{TEXT: 1}"])
+def test_long_texts_count_as_many_values(anchor: str) -> None:
+    text = f"a: &a {anchor.replace('TEXT', 'x' * 1000)}\nb: [{', '.join(['*a'] * 10_000)}]"
+    with pytest.raises(DocumentError, match="expand to too many values"):
+        read_one(text, "x")
+
+
+def test_one_document_is_all_that_is_read_where_one_is_expected() -> None:
+    with pytest.raises(DocumentError, match="a second document starts here"):
+        read_one("a: 1\n---\nb: 1\n---\n{ not YAML", "x")
+
+
+def test_a_long_key_is_not_repeated_whole() -> None:
+    key = "k" * 100
+    with pytest.raises(DocumentError) as caught:
+        read_one(f"{key}: 1\n{key}: 2", "x")
+    assert str(caught.value) == f"x:2: the key {'k' * 60}… stands twice in one mapping"
+
+
 def test_aliases_share_nothing() -> None:
     value = read_one("a: &x {k: [1]}\nb: *x\nc: {<<: *x}", "x")
     value["b"]["k"].append(2)

@@ -30,7 +30,7 @@ def test_the_entry_of_exactly_one_version() -> None:
           - {{version: 1.2.3, urls: [other]}}
         """
     entry = ChartIndex.read(text.encode(), URL).find("web", "1.2.3+b.1")
-    assert (entry.address, entry.file, entry.digest) == ("web-1.2.3%2Bb.1.tgz", "web-1.2.3+b.1.tgz", DIGEST)
+    assert (entry.address, entry.digest) == ("web-1.2.3%2Bb.1.tgz", DIGEST)
     entry.check(ARCHIVE)
 
 
@@ -67,7 +67,8 @@ def test_a_chart_that_is_not_there(chart: str, hint: str) -> None:
         ("web-1.0.0.tgz", True),
         ("../web-1.0.0.tgz?token=x", True),
         ("https://elsewhere.example.com/web-1.0.0.tgz", True),
-        ("http://127.0.0.1:8080/web-1.0.0.tgz", True),
+        ("http://127.0.0.1:8080/web-1.0.0.tgz", False),
+        ("http://localhost/web-1.0.0.tgz", False),
         ("http://elsewhere.example.com/web-1.0.0.tgz", False),
         ("oci://elsewhere.example.com/web:1.0.0", False),
         ("file:///etc/web-1.0.0.tgz", False),
@@ -86,6 +87,29 @@ def test_where_an_archive_may_be(address: str, allowed: bool) -> None:
         f"{URL}: its index names no archive of web 1.0.0 at an https:// URL. "
         "Use a repository that has the archive itself."
     )
+
+
+def test_a_repository_on_this_host_may_have_its_archives_there() -> None:
+    address = "http://localhost:8080/web-1.0.0.tgz"
+    index = index_of({"version": "1.0.0", "urls": [address]})
+    assert ChartIndex("http://127.0.0.1:8080", index.entries).find("web", "1.0.0").address == address
+
+
+@pytest.mark.parametrize("digests", [(DIGEST, "ab" * 32), (DIGEST, None), (None, DIGEST), (DIGEST, "ab" * 32, DIGEST)])
+def test_one_version_with_two_digests(digests: tuple[str | None, ...]) -> None:
+    entries = [{"version": "1.0.0", "urls": ["web.tgz"]} | ({"digest": one} if one else {}) for one in digests]
+    with pytest.raises(RenderError) as caught:
+        index_of(*entries, {"version": "1.1.0"}).find("web", "1.0.0")
+    assert str(caught.value) == (
+        f"{URL}: its index has two archives of web 1.0.0. Ask who runs the repository which one it is."
+    )
+    others = index_of(*entries, {"version": "1.1.0", "urls": ["other.tgz"], "digest": DIGEST})
+    assert others.find("web", "1.1.0").digest == DIGEST
+
+
+def test_one_version_twice_with_one_digest() -> None:
+    entry = {"version": "1.0.0", "urls": ["web.tgz"], "digest": DIGEST}
+    assert index_of(entry, entry).find("web", "1.0.0").digest == DIGEST
 
 
 @pytest.mark.parametrize("urls", [None, [], [5], "x"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -343,6 +342,13 @@ def test_a_chart_is_rendered_for_a_cluster(helm: Helm, tmp_path: Path, upgrade: 
     }
 
 
+def test_names_that_no_argument_can_hold_are_left_out(helm: Helm, tmp_path: Path) -> None:
+    chart = write_chart(tmp_path, "web", "1.2.3", {"templates/a.yaml": SETTINGS})
+    served = frozenset({"g0.example.com/v1/Kind", "a\0b/v1", "a\nb/v1", "x,other.example.com/v1", ""})
+    (item,) = read_helm_output(rendered(helm, chart, ClusterFacts("v1.37.2", served)).text, "web")
+    assert (item.manifest["data"]["first"], item.manifest["data"]["other"]) == ("true", "false")
+
+
 def test_definitions_and_hooks_of_all_kinds_are_there(helm: Helm, tmp_path: Path) -> None:
     hooks = "".join(HOOK.replace("HOOK", events) for events in ("post-install,test", "test", "crd-install"))
     files = {"crds/x.yaml": CRD, "templates/a.yaml": CONFIG_MAP + hooks, "Chart.yaml": "deprecated: true\n"}
@@ -410,201 +416,64 @@ def test_a_failed_render_names_the_chart_and_no_folder_of_this_host(helm: Helm, 
 # -- dependencies ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def parent(tmp_path: Path, charts: ChartRepository) -> Path:
-    """A chart folder with a locked dependency in a repository, and one that lies beside it."""
-    write_chart(tmp_path, "beside", "0.1.0", {"templates/a.yaml": CONFIG_MAP})
-    chart = write_chart(
-        tmp_path,
-        "web",
-        "1.2.3",
-        {
-            "Chart.yaml": f"dependencies:\n- {{name: db, version: 0.1.x, repository: '{charts.url}/'}}\n"
-            "- {name: beside, version: 0.1.0, repository: 'file://../beside'}\n",
-        },
-    )
-    charts.helm("dependency", "update", str(chart))
-    for archive in (chart / "charts").iterdir():
-        archive.unlink()
-    charts.requests.clear()
+def depending(tmp_path: Path, *dependencies: str, **charts: str) -> Path:
+    """A chart folder with these entries of ``dependencies``, and charts in ``charts/`` with their versions."""
+    lines = "".join(f"- {{{one}}}\n" for one in dependencies)
+    chart = write_chart(tmp_path, "web", "1.2.3", {"Chart.yaml": f"dependencies:\n{lines}" if lines else ""})
+    for name, version in charts.items():
+        write_chart(chart / "charts", name, version, {})
     return chart
 
 
-def test_locked_dependencies_are_brought(
-    helm: Helm, charts: ChartRepository, parent: Path, started: list[str], tmp_path: Path
-) -> None:
-    charts.login = ("reader", "sesame")
-    log_in(tmp_path, charts.url, **LOGIN)
-    # Nothing newer than what is locked.
-    charts.add("db", "0.1.1", {})
-    helm.build_dependencies(parent, quiet)
-    assert (parent / "charts/db-0.1.0.tgz").read_bytes() == (charts.folder / "db-0.1.0.tgz").read_bytes()
-    assert (parent / "charts/beside-0.1.0.tgz").is_file()
-    assert (charts.paths(), started) == (["/index.yaml", "/db-0.1.0.tgz"], ["helm repo", "helm dependency"])
-    sources = {item.source for item in read_helm_output(rendered(helm, parent).text, "web")}
-    assert sources == {"web/charts/db/templates/a.yaml", "web/charts/beside/templates/a.yaml"}
-
-
-def only_of_repositories(charts: ChartRepository, parent: Path) -> None:
-    """Lock ``parent`` anew, without what lies beside it."""
-    lines = (parent / "Chart.yaml").read_text().splitlines()
-    (parent / "Chart.yaml").write_text("\n".join(line for line in lines if "beside" not in line))
-    charts.helm("dependency", "update", str(parent))
-    shutil.rmtree(parent / "charts")
-    charts.requests.clear()
-
-
-def test_locked_dependencies_of_repositories_are_brought_once(
-    helm: Helm, charts: ChartRepository, parent: Path, started: list[str], tmp_path: Path
-) -> None:
-    only_of_repositories(charts, parent)
-    again = shutil.copytree(parent, tmp_path / "again/web")
-    (again / "Chart.yaml").write_text((again / "Chart.yaml").read_text() + "\nappVersion: 2.0.0\n")
-    said: list[str] = []
-    helm.build_dependencies(parent, said.append)
-    assert started == ["helm repo", "helm dependency"]
-    asked = len(charts.requests)
-    helm.build_dependencies(again, said.append)
-    assert (len(started), len(charts.requests), len(said)) == (2, asked, 1)
-    contents = [{file.name: file.read_bytes() for file in (chart / "charts").iterdir()} for chart in (parent, again)]
-    assert contents[0] == contents[1] == {"db-0.1.0.tgz": (charts.folder / "db-0.1.0.tgz").read_bytes()}
-    # The same archive as when it is a source itself.
-    helm.chart(charts.url, "db", "0.1.0", said.append)
-    assert len(charts.requests) == asked
+LONG = "long-" * 20 + "name"
 
 
 @pytest.mark.parametrize(
-    ("file", "change", "line"),
+    ("dependency", "there", "status"),
     [
-        ("Chart.yaml", ("name: db,", "name: db, condition: db.on,"), "Chart.lock does not fit"),
-        ("Chart.yaml", ("0.1.x", "0.1.*"), "Chart.lock does not fit"),
-        ("Chart.lock", ("digest: sha256:", "digest: sha256:0"), "Chart.lock does not fit"),
-        ("Chart.lock", ("version: 0.1.0", "version: 0.1.9"), "there is no version 0.1.9 of the chart db"),
+        ("name: db, version: 0.1.x, repository: 'https://x.io'", {"db": "0.1.2"}, None),
+        ("name: db, version: '>=0.1, <2', repository: ''", {"db": "0.1.2"}, None),
+        (f"name: {LONG}, version: 0.1.x", {LONG: "0.1.2"}, None),
+        ("name: db, version: 0.1.x, repository: 'https://x.io'", {"db": "0.2.0"}, "wrong version"),
+        (f"name: {LONG}, version: 0.1.x", {LONG: "0.2.0"}, "wrong version"),
+        ("name: db, version: 0.1.x, repository: 'file://../db'", {}, "missing"),
+        ("name: db, version: is none", {"db": "0.1.0"}, "invalid version"),
     ],
 )
-def test_kept_archives_do_not_make_a_lock_file_fit(
-    helm: Helm, charts: ChartRepository, parent: Path, tmp_path: Path, file: str, change: tuple[str, str], line: str
+def test_helm_looks_whether_dependencies_are_there(
+    helm: Helm, tmp_path: Path, started: list[str], dependency: str, there: dict[str, str], status: str | None
 ) -> None:
-    only_of_repositories(charts, parent)
-    other = shutil.copytree(parent, tmp_path / "other/web")
-    helm.build_dependencies(parent, quiet)
-    text = (other / file).read_text()
-    assert change[0] in text
-    (other / file).write_text(text.replace(*change))
-    assert line in failure(lambda: helm.build_dependencies(other, quiet))
+    chart, name = depending(tmp_path, dependency, **there), LONG if LONG in dependency else "db"
+    if status is None:
+        helm.check_dependencies(chart, [name])
+    else:
+        assert failure(lambda: helm.check_dependencies(chart, [name])) == (
+            f"web/Chart.yaml: the dependency {name} is not as it should be in charts/: {status}. "
+            "Run helm dependency update, and commit Chart.lock or charts/."
+        )
+    assert started == ["helm dependency"]
 
 
-def test_an_archive_that_is_not_kept_any_more_is_brought_again(
-    helm: Helm, charts: ChartRepository, parent: Path, tmp_path: Path
-) -> None:
-    only_of_repositories(charts, parent)
-    again = shutil.copytree(parent, tmp_path / "again/web")
-    helm.build_dependencies(parent, quiet)
-    largest = max((helm.cache.path / "charts").iterdir(), key=lambda file: file.stat().st_size)
-    largest.unlink()
-    helm.build_dependencies(again, quiet)
-    assert (again / "charts/db-0.1.0.tgz").is_file()
-
-
-def test_archives_that_do_not_belong_are_taken_away_every_time(
-    helm: Helm, charts: ChartRepository, parent: Path, tmp_path: Path
-) -> None:
-    only_of_repositories(charts, parent)
-    again = shutil.copytree(parent, tmp_path / "again/web")
-    helm.build_dependencies(parent, quiet)
-    (again / "charts").mkdir()
-    shutil.copy(charts.folder / "web-1.3.0.tgz", again / "charts")
-    helm.build_dependencies(again, quiet)
-    assert [file.name for file in (again / "charts").iterdir()] == ["db-0.1.0.tgz"]
-
-
-def test_a_dependency_that_is_not_what_its_index_says(helm: Helm, charts: ChartRepository, parent: Path) -> None:
-    other = charts.add("db", "0.1.0", {"templates/b.yaml": CONFIG_MAP}).read_bytes()
-    (charts.folder / "index.yaml").write_text(
-        (charts.folder / "index.yaml").read_text().replace(hashlib.sha256(other).hexdigest(), "ab" * 32)
-    )
-    assert failure(lambda: helm.build_dependencies(parent, quiet)).startswith(
-        f"{charts.url}: the archive of db 0.1.0 has another digest than its index says"
-    )
-    (parent / "charts/db-0.1.0.tgz").unlink()
-    charts.answers["/db-0.1.0.tgz"] = Answer(content=b"<html>")
-    assert failure(lambda: helm.build_dependencies(parent, quiet)) == (
-        f"{charts.url}: the archive of db 0.1.0 is broken"
+def test_a_dependency_that_helm_does_not_know_of(helm: Helm, tmp_path: Path) -> None:
+    chart = depending(tmp_path)
+    assert "the dependency db is not as it should be in charts/: not known to helm" in (
+        failure(lambda: helm.check_dependencies(chart, ["db"]))
     )
 
 
-def test_a_locked_version_that_is_gone(helm: Helm, charts: ChartRepository, parent: Path) -> None:
-    charts.add("db", "0.1.1", {})
-    (charts.folder / "db-0.1.0.tgz").unlink()
-    charts.index()
-    assert failure(lambda: helm.build_dependencies(parent, quiet)) == (
-        f"{charts.url}: there is no version 0.1.0 of the chart db. The nearest are 0.1.1."
-    )
+def test_one_chart_in_two_versions(helm: Helm, tmp_path: Path, charts: ChartRepository) -> None:
+    entries = [f"name: web, alias: w{place}, version: {version}" for place, version in enumerate(("1.2.3", "1.3.0"))]
+    chart = depending(tmp_path, *entries)
+    (chart / "charts").mkdir()
+    for file in charts.folder.glob("web-*.tgz"):
+        shutil.copy(file, chart / "charts")
+    helm.check_dependencies(chart, ["web"])
+    assert len(read_helm_output(rendered(helm, chart).text, "web")) == 2
+    one = depending(tmp_path / "one", entries[0])
+    shutil.copytree(chart / "charts", one / "charts")
+    assert "too many matches" in failure(lambda: helm.check_dependencies(one, ["web"]))
 
 
-def test_the_repository_that_is_down_is_named(helm: Helm, charts: ChartRepository, parent: Path) -> None:
-    for name in ("Chart.yaml", "Chart.lock"):
-        text = (parent / name).read_text()
-        (parent / name).write_text(text.replace("file://../beside", "http://127.0.0.1:1"))
-    text = failure(lambda: helm.build_dependencies(parent, quiet))
-    assert text.startswith("http://127.0.0.1:1: can't be reached: connection refused")
-
-
-def test_a_lock_file_that_is_out_of_sync(helm: Helm, parent: Path) -> None:
-    file = parent / "Chart.yaml"
-    file.write_text(file.read_text().replace("0.1.x", "0.x.x"))
-    assert failure(lambda: helm.build_dependencies(parent, quiet)) == (
-        "web/Chart.yaml: Chart.lock does not fit the dependencies of Chart.yaml. "
-        "Run helm dependency update, and commit Chart.lock."
-    )
-
-
-def test_no_lock_file(helm: Helm, charts: ChartRepository, parent: Path, started: list[str]) -> None:
-    (parent / "Chart.lock").unlink()
-    assert failure(lambda: helm.build_dependencies(parent, quiet)) == (
-        "web/Chart.yaml: no Chart.lock says which version of db it depends on. "
-        "Run helm dependency update, and commit Chart.lock or charts/."
-    )
-    assert not started
-
-
-def test_charts_beside_it_need_no_lock_file(helm: Helm, parent: Path) -> None:
-    (parent / "Chart.lock").unlink()
-    lines = (parent / "Chart.yaml").read_text().splitlines()
-    (parent / "Chart.yaml").write_text("\n".join(line for line in lines if "name: db" not in line))
-    helm.build_dependencies(parent, quiet)
-    assert [path.name for path in (parent / "charts").iterdir()] == ["beside-0.1.0.tgz"]
-
-
-@pytest.mark.parametrize(
-    ("repository", "line"),
-    [
-        ("oci://charts.example.com", "web/Chart.yaml: the dependency db is not in a repository with an https:// URL"),
-        ("http://charts.example.com", "web/Chart.yaml: the dependency db is not in a repository with an https:// URL"),
-    ],
-)
-def test_where_a_dependency_may_not_come_from(
-    helm: Helm, charts: ChartRepository, parent: Path, repository: str, line: str
-) -> None:
-    for name in ("Chart.yaml", "Chart.lock"):
-        file = parent / name
-        file.write_text(file.read_text().replace(f"{charts.url}/", repository).replace(charts.url, repository))
-    assert failure(lambda: helm.build_dependencies(parent, quiet)).startswith(line)
-
-
-def test_a_lock_file_leads_nowhere_else(helm: Helm, parent: Path, started: list[str], tmp_path: Path) -> None:
-    file = parent / "Chart.lock"
-    file.write_text(file.read_text().replace("file://../beside", f"file://{tmp_path}/beside"))
-    assert failure(lambda: helm.build_dependencies(parent, quiet)) == (
-        "web/Chart.lock: the folder of beside is another one than in Chart.yaml. "
-        "Run helm dependency update, and commit Chart.lock."
-    )
-    assert not started
-
-
-def test_a_repository_that_has_only_a_name(helm: Helm, charts: ChartRepository, parent: Path) -> None:
-    file = parent / "Chart.yaml"
-    file.write_text(file.read_text().replace(f"{charts.url}/", "@own"))
-    assert failure(lambda: helm.build_dependencies(parent, quiet)).startswith(
-        "web/Chart.yaml: a dependency names the repository @own, which means nothing here"
-    )
+def test_a_chart_that_helm_can_not_read(helm: Helm, tmp_path: Path) -> None:
+    chart = depending(tmp_path, "name: [db]")
+    assert failure(lambda: helm.check_dependencies(chart, ["db"])).startswith(("Chart.yaml: ", "web/Chart.yaml: "))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.helm_errors import (
-    dependency_error,
     download_error,
     template_error,
     warnings_of,
 )
+from tests.unit.ending import that_ends
 
 DEBUG = "\n\nUse --debug flag to render out invalid YAML\n"
 TEMPLATE_HINT = "Correct the template, or the values that it uses."
@@ -300,34 +302,6 @@ def test_an_archive_that_is_gone_is_no_wrong_repository() -> None:
     )
 
 
-DEPENDENCY_ERRORS = {
-    "out of sync": (
-        "Error: the lock file (Chart.lock) is out of sync with the dependencies file (Chart.yaml). Please update the "
-        "dependencies with 'helm dependency update'\n",
-        "Chart.lock does not fit the dependencies of Chart.yaml. Run helm dependency update, and commit Chart.lock.",
-    ),
-    "a name of somebody's own": (
-        "Error: no repository definition for @foo. Please add them via 'helm repo add'\n",
-        "a dependency names the repository @foo, which means nothing here. Write the URL of the repository, and run "
-        "helm dependency update.",
-    ),
-    "no folder": (
-        "Error: directory web/../loc not found\n",
-        "a dependency is in web/../loc, which is not there. Correct its file:// path.",
-    ),
-    "no archive": (
-        "Error: could not download http://127.0.0.1:4/db-0.1.0.tgz: failed to fetch http://127.0.0.1:4/db-0.1.0.tgz : "
-        "404 Not Found\n",
-        "the archive that the index names is not there (404 Not Found). Use another version of the chart.",
-    ),
-}
-
-
-@pytest.mark.parametrize(("stderr", "line"), DEPENDENCY_ERRORS.values(), ids=DEPENDENCY_ERRORS)
-def test_dependencies_that_can_not_be_built(stderr: str, line: str) -> None:
-    assert str(dependency_error(stderr)) == line
-
-
 def test_what_is_worth_a_warning() -> None:
     stderr = (
         'level=WARN msg="this chart is deprecated"\n'
@@ -347,3 +321,38 @@ def test_what_is_worth_a_warning() -> None:
         "cannot overwrite table with non table for web.a",
         'ImportValues missing table: "exports.x" is not a table',
     ]
+
+
+LONG = 1_000_000
+"""More than is ever looked at, so that what is not linear would take hours."""
+
+
+@pytest.mark.parametrize(
+    ("explain", "text"),
+    [
+        (template_error, 'Error: template: a:1: executing "' + '" at <' * LONG),
+        (template_error, "Error: " + 'template: a:1: executing "' * LONG),
+        (template_error, 'Error: a:1:1\n  executing "' + '" at <' * LONG),
+        (template_error, "Error: template: a:1: x" + '"' + '\\"' * LONG),
+        (template_error, "Error: template: a:1: x " + "`" * (LONG + 1)),
+        (template_error, "Error: template: a:1: " + 'cannot parse template "\\' * LONG),
+        (template_error, "Error: YAML parse error on a: " + "cannot unmarshal a into Go struct field a." * LONG),
+        (template_error, "Error: values don't meet the specifications of the schema\na:\n" + "- at '" * LONG),
+        (warnings_of, "a" * LONG),
+        (warnings_of, "level=WARN msg=" + '"\\" a=' * LONG),
+        (warnings_of, 'msg="warning: ' + " (" * LONG + '"'),
+    ],
+)
+def test_hostile_texts_are_read_once(explain: Callable[[str], object], text: str) -> None:
+    with that_ends():
+        explain(text[:LONG])
+
+
+def test_a_quote_that_was_cut_off_is_not_repeated() -> None:
+    error = template_error('Error: template: a.yaml:1:1: executing "a.yaml" at <x>: wrong type for "sesame \\" sesa')
+    assert str(error) == f"a.yaml:1: wrong type for … at <x>. {TEMPLATE_HINT}"
+
+
+def test_a_schema_that_can_not_be_loaded_without_a_reason() -> None:
+    error = template_error(f'{SCHEMA}failing loading "http://x": \n- a')
+    assert "refers to http://x, which can't be read" in str(error)

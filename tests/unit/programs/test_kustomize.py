@@ -20,6 +20,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.programs.kustom
     warnings_of,
 )
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.program import Program
+from tests.unit.ending import that_ends
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n"
 BASE = {"base/kustomization.yaml": "resources: [cm.yaml]", "base/cm.yaml": CONFIG_MAP}
@@ -169,6 +170,10 @@ def test_a_line_of_data_is_not_repeated() -> None:
         "Error: new: `\npatch: s3cret\n`: failed",
         'Error: new "s3cret \\" s3cret" failed',
         "Error: new 'a\ns3cret' failed",
+        # The rest was cut off.
+        "Error: new `\npatch: s3cret",
+        'Error: new "s3cret \\" s3cr',
+        "Error: new 'a\ns3cret",
     ],
 )
 def test_quotes_of_unknown_errors_are_left_out(text: str) -> None:
@@ -176,6 +181,35 @@ def test_quotes_of_unknown_errors_are_left_out(text: str) -> None:
     assert SECRET not in message
     assert message.startswith("over: new")
     assert "\n" not in message
+
+
+LONG = 1_000_000
+"""More than is ever looked at, so that what is not linear would take hours."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Kind:"' * LONG,
+        'Kind:"",Name:"' * LONG,
+        'Kind:"K"Name:"N"' * LONG,
+        "MalformedYAMLError: yaml: " * LONG,
+        "env source files: [" * LONG,
+        "lstat " * LONG,
+        "already registered id: a.b." + "/" * LONG,
+        "already registered id: a.b./" + "a./" * LONG,
+        "a: unable to run: '" + " " * LONG,
+        "security; file '" * LONG,
+        "resources from 'a': missing metadata.name in object {{" * LONG,
+        "no resource matches strategic merge patch" * LONG,
+        '"' + '\\"' * LONG,
+        "'" + "\n" * LONG,
+        "couldn't make target for path '" * LONG,
+    ],
+)
+def test_hostile_texts_are_read_once(text: str) -> None:
+    with that_ends():
+        build_error(f"Error: {text[:LONG]}", Path("/r"), "over")
 
 
 def test_long_errors_are_cut() -> None:
@@ -365,3 +399,27 @@ def test_files_elsewhere_are_not_read_through_links(kustomize: Kustomize, tmp_pa
                 {"over/kustomization.yaml": f"configMapGenerator: [{{name: x, files: [{path}]}}]"},
             )
         (tmp_path / "work").rmdir()
+
+
+def bomb(last: str) -> str:
+    """Texts in lists of lists, 10^12 of them in a few hundred characters."""
+    levels = [f"a0: &a0 [{last}]"]
+    levels += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 13)]
+    return "\n".join(levels)
+
+
+@pytest.mark.parametrize("more", ["", "\n? *a12\n: x", "\n? [*a12]\n: x"])
+def test_aliases_are_looked_at_once(kustomize: Kustomize, tmp_path: Path, more: str) -> None:
+    with that_ends(), pytest.raises(RenderError, match=r"^over: "):
+        built(kustomize, tmp_path, {"over/kustomization.yaml": bomb("x") + more})
+
+
+def test_what_an_alias_shares_is_looked_at_where_a_path_stands(kustomize: Kustomize, tmp_path: Path) -> None:
+    over = "namePrefix: &x http://127.0.0.1/x\nresources: [*x]"
+    with pytest.raises(RenderError, match=r"^over/kustomization.yaml: names something outside of the repository"):
+        built(kustomize, tmp_path, {"over/kustomization.yaml": over})
+
+
+def test_a_path_too_long_for_a_file_system_leads_nowhere(kustomize: Kustomize, tmp_path: Path) -> None:
+    with pytest.raises(RenderError, match=r"^over: "):
+        built(kustomize, tmp_path, {"over/kustomization.yaml": f"resources: [../../{'x' * 5000}]"})

@@ -300,7 +300,7 @@ def test_a_large_tree_takes_as_few_processes_as_a_small_one(
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     export(checkout, ".", folder)
     assert contents(folder) == {name: text.encode() for name, text in files.items()}
-    assert [line.split()[2:4] for line in calls.read_text().splitlines()].count(["cat-file", "--batch"]) == 1
+    assert [line.endswith("cat-file --batch") for line in calls.read_text().splitlines()].count(True) == 1
     assert len(calls.read_text().splitlines()) < 6
 
 

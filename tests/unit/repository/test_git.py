@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import resource
+import sys
 from pathlib import Path
 
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import RepositoryError
-from ansible_collections.rendimiento.addons.plugins.module_utils.repository.git import Checkout
+from ansible_collections.rendimiento.addons.plugins.module_utils.programs.limits import MIB
+from ansible_collections.rendimiento.addons.plugins.module_utils.repository import git
+from ansible_collections.rendimiento.addons.plugins.module_utils.repository.git import Checkout, run_git
 from tests.unit.gitops import Repository
 
 FILES = {"addons/b.yaml": "b\n", "addons/a.yaml": "a\n", "web/app/x.yaml": "x\n", "web/y.yaml": ""}
@@ -198,6 +202,191 @@ def test_a_bare_repository(repository: Repository, tmp_path: Path) -> None:
         assert error_of(inside) == f"{inside}: is a folder of git's own. {hint}"
 
 
+# -- what somebody who may commit could make git run ------------------------------------------------------------------
+
+
+class Trap:
+    """A repository whose configuration writes a marker file when git runs what it names."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.marker = tmp_path / "marker"
+        self.repository = Repository(tmp_path / "trap")
+        self.repository.commit(FILES)
+        self.folder = self.repository.path / ".git"
+        self.runs = f"touch {self.marker};"
+
+    def monitor(self) -> None:
+        """At ``git status``."""
+        self.repository.git("config", "core.worktree", ".")
+        self.repository.git("config", "core.fsmonitor", f"{self.runs} false")
+
+    def promise(self) -> None:
+        """When an object is read that is not there."""
+        blob = self.repository.git("rev-parse", "HEAD:addons/a.yaml")
+        for name, value in {
+            "core.repositoryFormatVersion": "1",
+            "extensions.partialClone": "origin",
+            "remote.origin.promisor": "true",
+            "remote.origin.url": "/nowhere",
+            "remote.origin.uploadpack": f"{self.runs} git-upload-pack",
+        }.items():
+            self.repository.git("config", name, value)
+        (self.folder / "objects" / blob[:2] / blob[2:]).unlink()
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Trap:
+    return Trap(tmp_path)
+
+
+def use(folder: Path) -> str:
+    """All that a run does with a checkout: the error, or nothing."""
+    try:
+        checkout = Checkout.open(str(folder))
+        checkout.uncommitted()
+        checkout.read(checkout.entries("", recursive=True))
+    except RepositoryError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("attack", ["monitor", "promise"])
+@pytest.mark.parametrize("folder", ["clusters/prod", "clusters/prod/addons", "linked"])
+def test_a_committed_bare_repository_runs_nothing(repository: Repository, trap: Trap, attack: str, folder: str) -> None:
+    place = repository.path / "clusters/prod"
+    repository.commit({"clusters/README": ""})
+    getattr(trap, attack)()
+    trap.repository.git("config", "core.worktree", ".")
+    trap.folder.rename(place)
+    repository.commit({"clusters/prod/addons/a.yaml": "a", "clusters/prod/refs/x": ""})
+    (repository.path / "linked").symlink_to("clusters/prod")
+    # As others get it.
+    clone = repository.path.parent / "clone"
+    repository.git("clone", "--quiet", str(repository.path), str(clone))
+    (clone / "linked").unlink(missing_ok=True)
+    (clone / "linked").symlink_to("clusters/prod")
+    message = use(clone / folder)
+    assert not trap.marker.exists()
+    assert message == (
+        f"{clone / folder}: {clone}/clusters/prod is a bare repository inside of the checkout {clone}. "
+        "Remove it; a bare repository that you trust can be given as file:// URL."
+    )
+    assert "is a bare repository" not in use(clone)
+
+
+def test_a_bare_repository_that_keeps_its_objects_elsewhere_is_one(repository: Repository, trap: Trap) -> None:
+    trap.monitor()
+    trap.folder.rename(repository.path / "store")
+    place = repository.path / "clusters/prod"
+    repository.write({"clusters/prod/commondir": "../../store\n", "clusters/prod/HEAD": "ref: refs/heads/main\n"})
+    assert "is a bare repository inside of the checkout" in use(place)
+    assert not trap.marker.exists()
+
+
+def test_git_itself_takes_no_bare_repository_that_it_finds(repository: Repository, trap: Trap) -> None:
+    """The second line of defence, where git is new enough."""
+    trap.monitor()
+    trap.folder.rename(repository.path / "prod")
+    with pytest.raises(RepositoryError, match=r"cannot use bare repository .*safe\.bareRepository is 'explicit'"):
+        run_git(repository.path / "prod", "status")
+    assert not trap.marker.exists()
+
+
+@pytest.mark.parametrize("bare", [False, True], ids=["checkout", "bare"])
+def test_what_a_partial_clone_lacks_is_not_fetched(trap: Trap, tmp_path: Path, bare: bool) -> None:
+    trap.promise()
+    folder = trap.repository.path
+    if bare:
+        folder = tmp_path / "named"
+        trap.repository.git("config", "core.bare", "true")
+        trap.folder.rename(folder)
+    assert use(folder).startswith("addons/a.yaml: git can't read this file.")
+    assert not trap.marker.exists()
+
+
+def test_the_monitor_and_the_hooks_of_a_checkout_are_not_run(trap: Trap) -> None:
+    trap.repository.git("config", "core.fsmonitor", f"{trap.runs} false")
+    trap.repository.git("config", "core.hooksPath", str(trap.marker.parent))
+    assert use(trap.repository.path) == ""
+    assert not trap.marker.exists()
+
+
+def test_a_clone_of_the_cache_may_lie_in_a_checkout(repository: Repository) -> None:
+    first = repository.commit(FILES)
+    repository.commit({"addons/a.yaml": "new\n"})
+    clone = repository.path / ".cache/clone"
+    repository.git("clone", "--quiet", "--bare", str(repository.path), str(clone))
+    assert "is a bare repository inside of the checkout" in error_of(clone)
+    checkout = Checkout.open(str(clone), first, bare=True)
+    assert checkout == Checkout(clone, "", first, bare=True)
+    assert checkout.read(checkout.entries("addons", recursive=True))["addons/a.yaml"] == b"a\n"
+    # Nothing is looked for above it.
+    assert Checkout.open(str(clone), bare=True).commit != first
+    with pytest.raises(RepositoryError, match="has no commit yet"):
+        Checkout.open(str(repository.path / "addons"), bare=True)
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+def test_more_than_may_be_read_at_once(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository.commit({"f/a": b"a" * 600, "f/b": b"b" * 600, "g/c": b"c"})
+    monkeypatch.setattr(git, "_CONTENTS", 1000)
+    checkout = Checkout.open(str(repository.path))
+    entries = checkout.entries("f", recursive=True)
+    for entry in entries:
+        assert len(checkout.read([entry])[entry.path]) == 600
+    monkeypatch.setattr(git, "_CONTENTS", MIB)
+    assert len(checkout.read(entries)) == 2
+    repository.commit({"f/b": b"b" * MIB})
+    checkout = Checkout.open(str(repository.path))
+    with pytest.raises(RepositoryError) as caught:
+        checkout.read(checkout.entries("f", recursive=True))
+    assert str(caught.value) == (
+        "f/b: with this file, more than 1 MiB are to be read at once. "
+        "Give a smaller folder, or remove large files from it."
+    )
+
+
+def test_a_list_of_files_that_is_too_long(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository.commit({f"f/{number:0200}": "" for number in range(20)} | {"g/a": ""})
+    checkout = Checkout.open(str(repository.path))
+    monkeypatch.setattr(git, "_OUTPUT", 1000)
+    assert paths(checkout, "g") == ["g/a"]
+    with pytest.raises(RepositoryError, match=r"git tells more than 0 MiB of names\. Give a smaller folder\.$"):
+        checkout.entries("f", recursive=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process that runs")
+def test_a_file_that_is_small_in_git_only(repository: Repository) -> None:
+    """Zeros: a thousandth of their size in a pack."""
+    with (repository.path / "large").open("wb") as file:
+        file.truncate(600 * MIB)
+    repository.commit({"a": "a"})
+    checkout = Checkout.open(str(repository.path))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(RepositoryError, match=r"^large: with this file, more than 256 MiB are to be read at once"):
+        checkout.read(checkout.entries("", recursive=True))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
+
+
+def test_a_git_that_does_not_end(repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository.commit(FILES)
+    checkout = Checkout.open(str(repository.path))
+    entries = checkout.entries("addons", recursive=True)
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\nexec sleep 60\n")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(git, "_SECONDS", 1)
+    for call in (checkout.uncommitted, lambda: checkout.read(entries)):
+        with pytest.raises(
+            RepositoryError, match=r"git did not end within 1 s\. See that the disk it is on answers\.$"
+        ):
+            call()
+
+
 def error_of(folder: str | Path, revision: str = "", path: str | None = None) -> str:
     with pytest.raises(RepositoryError) as caught:
         checkout = Checkout.open(str(folder), revision)
@@ -215,7 +404,8 @@ def test_errors_name_what_is_wrong(repository: Repository, tmp_path: Path) -> No
     assert error_of(folder) == f"{folder}: commit {commit[:12]} is empty"
     commit = repository.commit(FILES)
     for revision in ("nope", "0" * 40, "--help", "HEAD^2", "main:addons", "a\nb"):
-        assert error_of(folder, revision) == f"{folder}: has no revision {revision}. Fetch it, or correct the revision."
+        shown = revision.replace("\n", " ")
+        assert error_of(folder, revision) == f"{folder}: has no revision {shown}. Fetch it, or correct the revision."
     assert error_of(folder, path="nowhere") == f"nowhere: commit {commit[:12]} has no such folder"
     assert error_of(folder, path="addons/a.yaml") == "addons/a.yaml: is a file, a folder is needed"
 

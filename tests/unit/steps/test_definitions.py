@@ -164,6 +164,18 @@ def test_whether_a_repository_has_a_commit(repository: Repository, tmp_path: Pat
         [True, True, True],
         [True, True, False],
     ]
+    (tmp_path / "cache").chmod(0o777)
+    with pytest.raises(CacheError, match="is open to other users"):
+        has_commit(first)
+
+
+def test_a_bare_repository_that_was_committed_is_not_read(repository: Repository) -> None:
+    repository.commit({"x": "1"})
+    place = repository.path / "clusters/prod"
+    repository.git("clone", "--quiet", "--bare", str(repository.path), str(place))
+    cache = repository.path.parent / "cache"
+    with pytest.raises(RepositoryError, match="is a bare repository inside of the checkout"):
+        definitions._checkout(made_request(str(place), cache), CacheFolder(cache))
 
 
 def made_request(repo: str, cache: Path) -> definitions.DefinitionsRequest:

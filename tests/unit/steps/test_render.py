@@ -112,6 +112,13 @@ def test_what_can_not_be_put_in_order_is_known_before_anything_is_written(
     assert str(caught.value) == message
 
 
+def test_the_state_namespace_of_the_run_is_protected(run: MadeRun, repository: Repository) -> None:
+    run.info.options.state_namespace = "mine"
+    secret = {**config("addon-key", "mine"), "kind": "Secret"}
+    with pytest.raises(AddonError, match=r"^add-on app: Secret mine/addon-key: is an object of rendimiento.addons it"):
+        made(run, repository, secret)
+
+
 def test_a_second_render_of_a_run_is_the_stored_one(run: MadeRun, repository: Repository) -> None:
     made(run, repository, config("a"))
     repository.commit({"app/0.json": None, "app/1.json": json.dumps(config("b"))})

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError, CacheError
 from ansible_collections.rendimiento.addons.plugins.module_utils.repository.git import Checkout
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.render import render
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.source_tools import source_checkout, tools_of
 from tests.unit.gitops import Repository
-from tests.unit.steps.made_run import MadeRun
+from tests.unit.steps.made_run import MadeRun, config
 
 
 @pytest.fixture
@@ -65,3 +68,30 @@ def test_a_repository_that_can_not_be_reached_is_asked_once(
             checkout(run, repository, repo=url)
         # It is there now, too late for this run.
         other.commit({"x/a.yaml": "a: 1"})
+
+
+def test_the_cache_is_looked_at_in_every_step(run: MadeRun) -> None:
+    """Between two steps, somebody else may have put another folder there."""
+    cache = Path(run.info.options.cache)
+    cache.mkdir(mode=0o700)
+    assert tools_of(run.session, [], print).cache.path == cache
+    cache.chmod(0o777)
+    with pytest.raises(CacheError, match="is open to other users"):
+        tools_of(run.session, [], print)
+
+
+def test_the_clone_of_a_remote_may_lie_in_a_checkout(run: MadeRun, repository: Repository, other: Repository) -> None:
+    other.commit({"a": "1"})
+    run.info.commit = repository.commit({"app/a.json": json.dumps(config("a"))})
+    clone = other.path / "cache/clone"
+    repository.git("clone", "--quiet", "--bare", str(repository.path), str(clone))
+    run.info.repository, run.info.remote = str(clone), f"file://{repository.path}"
+    run.add("app", objects=None)
+    served = [Resource("", "v1", "ConfigMap", "configmaps", True, ("get",), ())]
+    run.directory.write_json("discovery.json", Discovery("v1.37.2", served).to_json())
+    assert [item.key.name for item in render(run.session, "app", print).objects] == ["a"]
+    # Without a remote, somebody may have committed it.
+    run.info.remote = ""
+    run.add("web", objects=None, git={"path": "app"})
+    with pytest.raises(AddonError, match="is a bare repository inside of the checkout"):
+        render(run.session, "web", print)

@@ -159,3 +159,13 @@ def test_a_summary_file_that_can_not_be_written_fails_the_run_and_hides_nothing(
 def test_the_run_directory_goes_unless_it_is_kept(run: MadeRun, keep: bool) -> None:
     summary(run.add("app"), keep=keep)
     assert run.directory.path.exists() is keep
+
+
+def test_nothing_of_it_does_anything_to_a_terminal(run: MadeRun) -> None:
+    hostile = "\x1b[2J\u202e\n" + "x" * 5000
+    run.add("app", status=synced(phase=f"Synced{hostile}")).add_invalid("", hostile)
+    run.info.warnings.append(hostile)
+    run.outcome(Outcome("app", message=hostile))
+    made = summary(run, "Error")
+    lines = [*made.table, made.failure, made.addons["app"]["why"]]
+    assert [line for line in lines if not line.isprintable() or len(line) > 2000 + len(BELOW)] == []

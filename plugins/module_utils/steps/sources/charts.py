@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import posixpath
 import re
 from collections.abc import Callable, Collection
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...model.chart_dependencies import DEPENDENCY_FILES, ChartDependencies
+from ...model.chart_dependencies import DEPENDENCY_FILES, ChartDependencies, Dependency
 from ...model.definition import ChartSource
 from ...model.errors import RenderError
 from ...programs.helm import Helm
@@ -19,6 +20,8 @@ from ...repository.export import common_folder, export
 from ...repository.git import SYMBOLIC_LINK, Checkout
 from .git_folder import folder_entries
 from .source import SourceRequest
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 class Chart(Protocol):
@@ -63,15 +66,16 @@ class _ChartFolder:
     """A chart folder of a commit.
 
     :param scope: the smallest folder that holds all that the chart is made of.
-    :param beside: chart folders elsewhere in the repository that it depends on.
-    :param complete: whether all that it depends on is in ``charts/``.
+    :param beside: chart folders elsewhere in the repository that it depends on, by name.
+    :param missing: those of its dependencies that are not in ``charts/``.
     """
 
     checkout: Checkout
     path: str
     scope: str
-    beside: tuple[str, ...]
-    complete: bool
+    dependencies: ChartDependencies
+    missing: list[Dependency]
+    beside: dict[str, str]
     helm: Helm
     progress: Callable[[str], None]
 
@@ -85,15 +89,42 @@ class _ChartFolder:
 
     def unpacked(self, folder: Path) -> Path:
         for link, target in export(self.checkout, self.scope, folder):
-            if any(link.startswith(f"{path}/") or path == "." for path in (self.path, *self.beside)):
+            if any(link.startswith(f"{path}/") or path == "." for path in (self.path, *self.beside.values())):
                 raise RenderError(
                     f"is a symbolic link to {target}, which is no file of the repository",
                     subject=link,
                     hint="correct the link, or commit the file itself",
                 )
-        if not self.complete:
-            self.helm.build_dependencies(folder / self.path, self.progress)
-        return folder / self.path
+        chart = folder / self.path
+        if self.missing:
+            try:
+                self._complete(chart, folder)
+            except OSError as error:
+                message = f"a dependency can't be written to it: {error.strerror}"
+                raise RenderError(message, subject=posixpath.normpath(f"{self.path}/charts")) from error
+        if self.dependencies.wanted:
+            self.helm.check_dependencies(chart, [one.name for one in self.dependencies.wanted])
+        return chart
+
+    def _complete(self, chart: Path, folder: Path) -> None:
+        """Put what is missing into ``charts/``; where that is a link, the export has seen that it stays inside."""
+        wanted = self.dependencies.to_download(self.missing)
+        charts = (chart / "charts").resolve()
+        charts.mkdir(exist_ok=True)
+        for name, path in self.beside.items():
+            self._place(charts, name).symlink_to(os.path.relpath((folder / path).resolve(), charts))
+        for one in dict.fromkeys(wanted):
+            archive = self.helm.chart(one.repository, one.name, one.version, self.progress)
+            # Never over a file, nor through a link.
+            with self._place(charts, f"{one.name}-{one.version}.tgz").open("xb") as file:
+                file.write(archive)
+
+    def _place(self, charts: Path, file: str) -> Path:
+        if not _FILE_NAME.fullmatch(file):
+            raise RenderError(
+                "a dependency's name or version can't be that of a chart", subject=f"{self.path}/Chart.yaml"
+            )
+        return charts / file
 
 
 def find_chart(request: SourceRequest, helm: Helm) -> Chart:
@@ -107,18 +138,18 @@ def find_chart(request: SourceRequest, helm: Helm) -> Chart:
     files = {posixpath.relpath(entry.path, path): entry for entry in entries}
     contents = request.source.contents(files[name] for name in DEPENDENCY_FILES if name in files)
     dependencies = ChartDependencies.read({posixpath.basename(entry.path): text for entry, text in contents}, path)
-    complete = all(_vendored(one.name, files) for one in dependencies.wanted)
-    # Where one is missing, Helm brings all of them.
-    beside = [] if complete else [one.folder(path) for one in dependencies.wanted if one.beside]
-    for folder in beside:
+    missing = [one for one in dependencies.wanted if not _vendored(one.name, files)]
+    beside = {one.name: one.folder(path) for one in missing if one.beside}
+    for folder in beside.values():
         entries += folder_entries(request.source, folder)
     linked = any(entry.mode == SYMBOLIC_LINK for entry in entries)
     return _ChartFolder(
         request.source,
         path,
-        "." if linked else common_folder([path, *beside]),
-        tuple(beside),
-        complete,
+        "." if linked else common_folder([path, *beside.values()]),
+        dependencies,
+        missing,
+        beside,
         helm,
         request.tools.progress,
     )

@@ -19,6 +19,7 @@ from ...model.errors import RenderError, RepositoryError
 from ...model.helm_output import read_helm_output
 from ...model.keyed_hash import canonical_json
 from ...model.normalise import SourceObject, api_versions_of, flatten, hook_events
+from ...model.values_schema import is_values_schema, leads_elsewhere
 from ...model.wording import listed
 from ...model.yaml_documents import read_documents
 from ...programs.chart_files import chart_texts
@@ -118,7 +119,11 @@ def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_Valu
         folder.mkdir()
         unpacked = chart.unpacked(folder)
         given = _written(values, Path(work, "values"))
-        texts = [*_texts(unpacked), *(file.content.decode("utf-8", "replace") for file in values)]
+        files = list(chart_texts(unpacked))
+        for name, text in files:
+            refuse_lfs_pointer(text, name)
+        open_schemas = [name for name, text in files if is_values_schema(name) and leads_elsewhere(text)]
+        texts = [*(text for _, text in files), *(file.content.decode("utf-8", "replace") for file in values)]
 
         def made_for(cluster: ClusterFacts) -> tuple[list[SourceObject], list[str]]:
             output = helm.template(
@@ -127,6 +132,7 @@ def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_Valu
                 namespace=definition.namespace,
                 values_files=given,
                 cluster=cluster,
+                check_values=not open_schemas,
                 secrets=_confidential([file.values for file in values]),
             )
             return read_helm_output(output.text, "chart"), warnings_of(output.errors)
@@ -146,6 +152,8 @@ def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_Valu
             asked = complete
         if may_be_random(texts):
             warnings += _differing(documents, made_for(cluster)[0])
+        if open_schemas:
+            warnings.append(f"values are not checked, since {listed(open_schemas, 2)} refers to other files or servers")
     return Rendered(documents, warnings, asked)
 
 
@@ -172,12 +180,6 @@ def _written(values: list[_ValuesFile], folder: Path) -> list[Path]:
         path.write_bytes(file.content)
         paths.append(path)
     return paths
-
-
-def _texts(chart: Path) -> Iterator[str]:
-    for name, text in chart_texts(chart):
-        refuse_lfs_pointer(text, name)
-        yield text
 
 
 def _confidential(value: Any, named: bool = False) -> set[str]:

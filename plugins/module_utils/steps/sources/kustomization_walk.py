@@ -24,6 +24,12 @@ from ...repository.git import SUBMODULE, SYMBOLIC_LINK, Checkout, TreeEntry
 _MOST_LINKS = 40
 """As for Linux."""
 
+_LONGEST_PATH = 4096
+"""As for Linux; git has no limit."""
+
+_MOST_STEPS = 1_000_000
+"""Parts of paths, symbolic links followed, that one kustomization may lead through with all that it names."""
+
 _MOST_LEVELS = 50
 
 
@@ -63,7 +69,7 @@ def reads_of(checkout: Checkout, path: str, allow: frozenset[str]) -> Reads:
     walk = _Walk(checkout, allow)
     here = posixpath.normpath(path)
     walk.kustomization(here, [])
-    links = {link: walk.tree.follow(link) or "" for link in sorted(walk.tree.links_followed)}
+    links = {link: walk.tree.follow(link) or "" for link in sorted(walk.tree.targets)}
     holders = {posixpath.dirname(name) or "." for name in (*walk.files, *links)}
     return Reads(
         here,
@@ -77,7 +83,8 @@ def reads_of(checkout: Checkout, path: str, allow: frozenset[str]) -> Reads:
 @functools.lru_cache(maxsize=4)
 def _listing(checkout: Checkout) -> tuple[dict[str, TreeEntry], set[str]]:
     """The files of a commit by path, and its folders. Kept for the next add-on of the repository."""
-    entries = {entry.path: entry for entry in checkout.entries(".", recursive=True)}
+    listed = checkout.entries(".", recursive=True)
+    entries = {entry.path: entry for entry in listed if len(entry.path) <= _LONGEST_PATH}
     folders = {"."}
     for path in entries:
         while (path := posixpath.dirname(path)) and path not in folders:
@@ -91,14 +98,23 @@ class _Tree:
     def __init__(self, checkout: Checkout) -> None:
         self._checkout = checkout
         self.entries, self.folders = _listing(checkout)
-        self.links_followed: set[str] = set()
+        self.targets: dict[str, str] = {}
+        """The symbolic links that were followed, as they are written."""
+        self._steps = 0
 
     def follow(self, path: str) -> str | None:
-        """Where a path really leads, ``None`` when that is out of the repository."""
+        """Where a path really leads, ``None`` when that is out of the repository.
+
+        :raises RenderError: paths and links are far longer, or far more, than anybody has.
+        """
+        # Each part with all before it.
         here: list[str] = []
         rest = deque(path.split("/"))
         links = 0
         while rest:
+            self._steps += 1
+            if self._steps > _MOST_STEPS:
+                raise RenderError("leads through too many paths and symbolic links", hint="name fewer files")
             match rest.popleft():
                 case "" | ".":
                     continue
@@ -108,17 +124,20 @@ class _Tree:
                     here.pop()
                     continue
                 case name:
-                    here.append(name)
-            entry = self.entries.get("/".join(here))
+                    here.append(f"{here[-1]}/{name}" if here else name)
+            if len(here[-1]) > _LONGEST_PATH:
+                return None
+            entry = self.entries.get(here[-1])
             if entry and entry.mode == SYMBOLIC_LINK:
                 links += 1
-                target = self.read(entry).decode("utf-8", "replace")
-                if links > _MOST_LINKS or target.startswith("/"):
+                if entry.path not in self.targets:
+                    self.targets[entry.path] = self.read(entry).decode("utf-8", "replace")
+                target = self.targets[entry.path]
+                if links > _MOST_LINKS or target.startswith("/") or len(target) > _LONGEST_PATH:
                     return None
-                self.links_followed.add(entry.path)
                 here.pop()
                 rest.extendleft(reversed(target.split("/")))
-        return "/".join(here) or "."
+        return here[-1] if here else "."
 
     def read(self, entry: TreeEntry) -> bytes:
         return self._checkout.read([entry])[entry.path]
@@ -186,9 +205,11 @@ class _Walk:
             self._base(reference, folder, start, above)
         else:
             entry = self._file(reference, folder, start)
-            if reference.configures:
+            base = folder.base or folder.path
+            if reference.configures and (entry.path, base) not in self.done:
+                self.done.add((entry.path, base))
                 for inner in references_of_plugins(self.tree.read(entry), entry.path):
-                    self._follow(inner, _Folder(folder.path, entry.path, ""), folder.base or folder.path, above)
+                    self._follow(inner, _Folder(folder.path, entry.path, ""), base, above)
 
     def _need(self, what: str, reference: Reference, folder: _Folder, message: str) -> None:
         if what not in self.allow:
@@ -226,13 +247,15 @@ class _Walk:
 
     def _chart(self, reference: Reference, folder: _Folder, start: str) -> None:
         path = self._path(reference, folder, start)
-        if path in self.tree.folders:
+        if path in self.tree.folders and path not in self.folders:
             inside = [entry for entry in self.tree.entries.values() if entry.path.startswith(f"{path}/")]
             linked = any(entry.mode == SYMBOLIC_LINK for entry in inside)
             self.folders.add("." if linked else path)
 
     def _path(self, reference: Reference, folder: _Folder, start: str) -> str:
         """Where it leads: cleaned as a text first, as kustomize does, then followed."""
+        if len(reference.path) > _LONGEST_PATH:
+            raise _error(reference, folder, f"is longer than {_LONGEST_PATH} characters", "name a file or a folder")
         cleaned = posixpath.normpath(posixpath.join(start, reference.path))
         path = None if cleaned.startswith(("/", "../")) or cleaned == ".." else self.tree.follow(cleaned)
         if path is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -253,7 +254,46 @@ def test_a_dependency_may_be_a_link_to_a_folder_beside_the_chart(workshop: Works
     (workshop.repository.path / "c/charts").mkdir()
     (workshop.repository.path / "c/charts/library").symlink_to("../../library")
     assert shown(rendered(workshop, library)) == {"shown": "from the library"}
-    assert workshop.started == ["helm version", "helm template"]
+    assert workshop.started == ["helm version", "helm dependency", "helm template"]
+
+
+REFERENCES = ["file://FOLDER/secret.json", "FOLDER/secret.json", "../../FOLDER/secret.json", "SERVER/a.json"]
+
+
+@pytest.mark.parametrize("key", ["$ref", "$schema", "$dynamicRef"])
+@pytest.mark.parametrize("reference", REFERENCES)
+@pytest.mark.parametrize("place", ["c", "c/charts/sub", "archive"])
+def test_a_values_schema_is_not_followed(
+    workshop: Workshop, charts: ChartRepository, tmp_path: Path, key: str, reference: str, place: str
+) -> None:
+    """It is left aside: read by helm, it would fail, and show the secret or ask the server."""
+    (tmp_path / "secret.json").write_text('{"const": "the secret"}')
+    target = reference.replace("FOLDER", str(tmp_path)).replace("SERVER", charts.url)
+    schema = json.dumps({"properties": {"a": {key: target}}})
+    files = chart({"templates/a.yaml": show("1"), "values.yaml": "a: 1\nsub: {a: 1}\n"})
+    if place == "archive":
+        archive = charts.add("sub", "1.0.0", {"values.schema.json": schema})
+        workshop.repository.write({"c/charts/sub-1.0.0.tgz": archive.read_bytes()})
+    else:
+        files |= {"c/charts/sub/Chart.yaml": "{apiVersion: v2, name: sub, version: 1.0.0}"}
+        files[f"{place}/values.schema.json"] = schema
+    charts.requests.clear()
+    made = rendered(workshop, files)
+    assert shown(made)["shown"] == "1"
+    (warning,) = made.warnings
+    assert re.fullmatch(
+        r"values are not checked, since \S*values.schema.json refers to other files or servers", warning
+    )
+    assert not charts.requests
+
+
+def test_values_are_checked_against_a_schema_that_is_whole(workshop: Workshop) -> None:
+    schema = {"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {"$ref": "#/$defs/whole"}}}
+    files = chart({"templates/a.yaml": show("1"), "values.yaml": "a: 1\n"})
+    files["c/values.schema.json"] = json.dumps({**schema, "$defs": {"whole": {"type": "integer"}}})
+    assert rendered(workshop, files).warnings == []
+    with pytest.raises(AddonError, match="the values do not fit the schema of c: a: got string, want integer"):
+        rendered(workshop, values={"a": "text"})
 
 
 @pytest.mark.parametrize("vendored", ["charts/sub/Chart.yaml", "charts/sub-1.0.0.tgz"])

@@ -20,6 +20,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.s
     Rendered,
     SourceRequest,
 )
+from tests.unit.ending import that_ends
 from tests.unit.gitops import Repository
 from tests.unit.steps.sources.made_request import Workshop
 
@@ -344,6 +345,41 @@ def test_errors_before_anything_is_built(web: Kustomizations, files: Files, mess
 def test_an_endless_chain_ends(web: Kustomizations) -> None:
     chain = {f"web/{n}/kustomization.yaml": f"resources: [../{n + 1}]" for n in range(2000)}
     assert "is below 50 other kustomizations" in web.error({**chain, **prod("resources: [../0]")})
+
+
+def link(web: Kustomizations, path: str, target: str) -> None:
+    """Into the index, since no file system holds what git does."""
+    web.repository.write({"target": target})
+    blob = web.repository.git("hash-object", "-w", "target")
+    web.repository.git("update-index", "--add", "--cacheinfo", f"120000,{blob},{path}")
+    web.repository.git("commit", "--quiet", "--message", "link")
+
+
+def test_paths_without_end_are_not_followed(web: Kustomizations) -> None:
+    with that_ends():
+        assert web.error(prod(f"resources: [{'x/' * 400_000}a.yaml]")) == (
+            "web/prod/kustomization.yaml: resources[0]: is longer than 4096 characters. Name a file or a folder."
+        )
+        web.repository.commit(prod("resources: [a.yaml]"))
+        link(web, "web/prod/a.yaml", "x/" * 400_000)
+        with pytest.raises(RenderError, match=r"resources\[0\]: a.yaml leads out of the repository"):
+            web.prepared()
+
+
+def test_links_are_not_followed_without_end(web: Kustomizations) -> None:
+    web.repository.commit({**prod("crds: [" + "l0, " * 100 + "]"), "web/prod/l30": "{}"})
+    for number in range(30):
+        link(web, f"web/prod/l{number}", "x/../" * 800 + f"l{number + 1}")
+    with pytest.raises(RenderError, match="leads through too many paths and symbolic links"):
+        web.prepared()
+
+
+def test_a_file_that_is_named_many_times_is_read_once(web: Kustomizations) -> None:
+    configuration = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: z}\nprefix: z-\n"
+    over = "resources: [../base]\ntransformers: [" + "t.yaml, " * 100_000 + "]"
+    web.repository.commit({**prod(over), "web/prod/t.yaml": configuration})
+    with that_ends():
+        web.prepared()
 
 
 def test_submodules_are_not_fetched(web: Kustomizations) -> None:
