@@ -72,11 +72,14 @@ demo: setup
 demo-down: venv
 	@$(PY) examples/demo.py --down
 
-test: setup
-	@$(PY) -m pytest -q -m "not long" tests
+# Two workers, each with a cluster of its own, whatever the machine: a file's tests share what they set up.
+WORKERS := --numprocesses 2 --dist loadfile
 
-test-unit: venv
-	@$(PY) -m pytest -q -m "not long" tests/unit
+test: setup
+	@$(PY) -m pytest -q $(WORKERS) -m "not long" tests
+
+test-unit: setup
+	@$(PY) -m pytest -q $(WORKERS) -m "not long" tests/unit
 
 test-long: setup
 	@$(PY) -m pytest -q -m long tests

@@ -157,7 +157,8 @@ def test_a_sync_ends_when_the_workloads_are_ready(story: Story) -> None:
     deployments = {
         title: workload
         for title, workload in story.asked_for.objects.items()
-        if workload["kind"] == "Deployment" and workload["metadata"]["labels"].get("rendimiento.ai/addon") in ADDONS
+        if workload["kind"] == "Deployment"
+        and workload["metadata"].get("labels", {}).get("rendimiento.ai/addon") in ADDONS
     }
     assert len(deployments) == list(everything(story).values()).count("Deployment")
     for title, workload in deployments.items():

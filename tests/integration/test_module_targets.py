@@ -66,6 +66,7 @@ def test_both_ways_are_equal(module: str, own: Cluster, plays: Plays, tmp_path: 
     assert steps[SHIPPED], "not once shipped"
 
 
+@pytest.mark.long
 def test_a_whole_run_is_the_same_both_ways(prepared: Cluster, plays: Plays, tmp_path: Path) -> None:
     kubectl = Kubectl(prepared.programs["kubectl"], prepared.kubeconfig)
     repository = Repository(tmp_path / "gitops")

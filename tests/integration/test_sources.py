@@ -27,7 +27,7 @@ data:
   release: {{{{ .Release.Name }}}} in {{{{ .Release.Namespace }}}}
   version: {{{{ .Capabilities.KubeVersion.Version }}}}
   apps: {{{{ .Capabilities.APIVersions.Has "apps/v1/Deployment" | quote }}}}
-  things: {{{{ .Capabilities.APIVersions.Has "sources.example.com/v1/Thing" | quote }}}}
+  things: {{{{ .Capabilities.APIVersions.Has "sources.example.com/v1/Sourced" | quote }}}}
   removed: {{{{ .Capabilities.APIVersions.Has "sources.example.com/v7" | quote }}}}
   colour: {{{{ .Values.colour | quote }}}}
 """
@@ -36,7 +36,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: counted}
 data:
-{{- range $index, $entry := list "sources.example.com/v1/Thing" "others.example.com/v1" }}
+{{- range $index, $entry := list "sources.example.com/v1/Sourced" "others.example.com/v1" }}
   has-{{ $index }}: {{ $.Capabilities.APIVersions.Has $entry | quote }}
 {{- end }}
 """
@@ -71,7 +71,7 @@ def story(new_scene: Callable[[str], Scene], charts: ChartRepository, bootstrapp
         "brings-kinds",
         "1.2.3",
         {
-            "crds/things.yaml": json.dumps(custom_kind(GROUP, "Thing")),
+            "crds/things.yaml": json.dumps(custom_kind(GROUP, "Sourced")),
             "templates/facts.yaml": FACTS.format(name="brings"),
             "values.yaml": "colour: from the chart\n",
         },
