@@ -34,7 +34,7 @@ def summarise(session: Session, fail_on: list[str], summary_file: str, keep_run:
     names = [*info.order, *(item.name for item in info.invalid if item.name), *info.removed]
     outcomes = [session.directory.outcome(name) for name in dict.fromkeys(names)]
     addons = {outcome.name: _facts(outcome, info.check, session.record(outcome.name).phase) for outcome in outcomes}
-    nameless = [printable(item.reason) for item in info.invalid if not item.name]
+    nameless = [item.reason for item in info.invalid if not item.name]
     failed = [*(_failed(outcome, fail_on) for outcome in outcomes), *(nameless if "Error" in fail_on else [])]
     if summary_file:
         content = {"run": info.run_id, "commit": info.commit, "check": info.check, "addons": addons}

@@ -6,7 +6,7 @@ from ...model.definition import Definition
 from ...model.errors import RenderError, RepositoryError
 from ...repository.git import SUBMODULE, Checkout, TreeEntry
 
-LFS_HEADER = "version https://git-lfs.github.com/spec/"
+_LFS_HEADER = "version https://git-lfs.github.com/spec/"
 
 
 def folder_entries(checkout: Checkout, path: str) -> list[TreeEntry]:
@@ -24,9 +24,10 @@ def folder_entries(checkout: Checkout, path: str) -> list[TreeEntry]:
     return entries
 
 
-def refuse_lfs_pointer(text: str, path: str) -> None:
+def refuse_lfs_pointer(content: bytes | str, path: str) -> None:
     """:raises RenderError: when git has a pointer in the place of the file."""
-    if text.startswith(LFS_HEADER):
+    text = content if isinstance(content, str) else content[: len(_LFS_HEADER)].decode("utf-8", "replace")
+    if text.startswith(_LFS_HEADER):
         raise RenderError("is a Git LFS pointer, not the file", subject=path, hint="commit the file itself")
 
 

@@ -89,7 +89,7 @@ def _values_files(request: SourceRequest) -> Iterator[_ValuesFile]:
             what = "is a symbolic link" if found and found[0].mode == SYMBOLIC_LINK else "is no file"
             raise RenderError(f"valuesFiles: {path} {what} of commit {checkout.commit[:12]}", hint="correct the path")
         content = checkout.read(found)[name]
-        refuse_lfs_pointer(content[:100].decode("utf-8", "replace"), name)
+        refuse_lfs_pointer(content, name)
         yield _ValuesFile(name, content, _values(content, name))
     if definition.values:
         # As JSON, whose keys and values no YAML reader takes for something else.
@@ -123,6 +123,7 @@ def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_Valu
         for name, text in files:
             refuse_lfs_pointer(text, name)
         open_schemas = [name for name, text in files if is_values_schema(name) and leads_elsewhere(text)]
+        secrets = _confidential([file.values for file in values])
         texts = [*(text for _, text in files), *(file.content.decode("utf-8", "replace") for file in values)]
 
         def made_for(cluster: ClusterFacts) -> tuple[list[SourceObject], list[str]]:
@@ -133,7 +134,7 @@ def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_Valu
                 values_files=given,
                 cluster=cluster,
                 check_values=not open_schemas,
-                secrets=_confidential([file.values for file in values]),
+                secrets=secrets,
             )
             return read_helm_output(output.text, "chart"), warnings_of(output.errors)
 

@@ -63,7 +63,7 @@ def _render(request: SourceRequest, kustomize: Kustomize, reads: Reads, folder: 
         temporary.mkdir()
         contents = request.source.read(reads.files)
         for file, content in contents.items():
-            refuse_lfs_pointer(content[:100].decode("utf-8", "replace"), file)
+            refuse_lfs_pointer(content, file)
         if reads.needs & {"helm", "plugins"}:
             # They read what they like.
             export(request.source, folder, root)

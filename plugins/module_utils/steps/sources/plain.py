@@ -41,7 +41,7 @@ def _read(request: SourceRequest, entries: list[TreeEntry]) -> Rendered:
         # It may lead to a folder full of objects.
         rendered.warnings.append(f"{link.path} is a symbolic link and not followed")
     for path, content in request.source.read(files).items():
-        refuse_lfs_pointer(content[:100].decode("utf-8", "replace"), path)
+        refuse_lfs_pointer(content, path)
         documents = read_documents(content, path)
         several = len(documents) > 1
         rendered.documents.extend(
