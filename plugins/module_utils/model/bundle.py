@@ -9,15 +9,17 @@ from .objects import Manifest, ObjectKey, key_of, split_api_version
 
 @dataclass(frozen=True, slots=True)
 class BundleObject:
-    """One object as it will be sent.
+    """One object as it will be sent, unless the plan has another body for it.
 
     ``source`` is where it was read, for messages (``web/app.yaml, document 2``). ``generated`` marks the Namespace
-    of ``createNamespace``: it is made when it is missing and left alone when somebody else made it.
+    of ``createNamespace``: it is made when it is missing and left alone when somebody else made it. ``second`` is the
+    same object as a second render of the same input made it, where that differs: those fields were made up.
     """
 
     manifest: Manifest
     source: str
     generated: bool = False
+    second: Manifest | None = None
 
     @property
     def key(self) -> ObjectKey:

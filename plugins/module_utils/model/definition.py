@@ -69,7 +69,8 @@ class GitSource:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One add-on. Times are seconds; ``values_from``, ``patches``, ``ignore`` and ``ready`` hold entries as written.
+    """One add-on. Times are seconds; ``values_from``, ``patches``, ``ignore``, ``mask`` and ``ready`` hold entries as
+    written.
 
     :param written: the fields as they stand in the file, without ``name``.
     """
@@ -89,6 +90,7 @@ class Definition:
     depends_on: tuple[str, ...]
     patches: tuple[dict[str, Any], ...] = field(repr=False)
     ignore: tuple[dict[str, Any], ...]
+    mask: tuple[dict[str, Any], ...]
     prune: bool
     manual_sync: bool
     suspend: bool
@@ -273,6 +275,7 @@ def _build(fields: dict[str, Any]) -> Definition:
         depends_on=tuple(fields.get("dependsOn", ())),
         patches=tuple(fields.get("patches", ())),
         ignore=tuple(fields.get("ignore", ())),
+        mask=tuple(fields.get("mask", ())),
         prune=fields.get("prune", False),
         manual_sync=fields.get("manualSync", False),
         suspend=fields.get("suspend", False),
@@ -353,6 +356,7 @@ _PATTERN_WORDS = {
     "helm.version": "is not an exact version",
     "git.revision": "is not a branch, tag or commit",
     "ignore.pointers": "is not a JSON pointer such as /spec/replicas",
+    "mask.pointers": "is not a JSON pointer such as /data/token",
 }
 
 

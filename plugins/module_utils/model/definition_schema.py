@@ -93,20 +93,27 @@ _OBJECT_MATCH = {
     "name": _text("Name", "Name of the object."),
 }
 
+_POINTERS = {
+    "type": "array",
+    "minItems": 1,
+    "items": {"type": "string", "pattern": "^(/([^/~]|~[01])*)+$"},
+    "title": "JSON pointers",
+    "description": "RFC 6901 pointers such as /spec/replicas; a / within a key is written ~1.",
+}
+
 _IGNORE = _record(
     "Fields to leave alone",
     "Fields that others write: sent when an object is created, never changed after that, and left out of diffs. "
     "What is absent of group, kind, namespace and name matches everything.",
-    {
-        "pointers": {
-            "type": "array",
-            "minItems": 1,
-            "items": {"type": "string", "pattern": "^(/([^/~]|~[01])*)+$"},
-            "title": "JSON pointers",
-            "description": "RFC 6901 pointers such as /spec/replicas; a / within a key is written ~1.",
-        },
-        **_OBJECT_MATCH,
-    },
+    {"pointers": _POINTERS, **_OBJECT_MATCH},
+    required=("pointers",),
+)
+
+_MASK = _record(
+    "Fields to hide",
+    "Fields that hold secrets outside of Secrets: their values are shown nowhere, in no diff, message or status. "
+    "What is absent of group, kind, namespace and name matches everything.",
+    {"pointers": _POINTERS, **_OBJECT_MATCH},
     required=("pointers",),
 )
 
@@ -217,6 +224,7 @@ DEFINITION_SCHEMA: dict[str, Any] = {
         ),
         "patches": _list_of(_PATCH, "Patches", "Changes to the rendered objects, for every kind of source."),
         "ignore": _list_of(_IGNORE, "Ignore", "Fields that others write."),
+        "mask": _list_of(_MASK, "Mask", "Fields whose values are hidden, besides those of Secrets."),
         "prune": _flag("Prune", "Delete objects that left the source."),
         "manualSync": _flag("Manual sync", "Changes wait until somebody asks for a sync."),
         "suspend": _flag("Suspend", "Leave the add-on alone."),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .keyed_hash import canonical_json
-from .masking import Placeholders, mask_object
+from .masking import Mask
 from .names import OWNER_LABEL
 from .objects import Manifest
 from .yaml_documents import dump_yaml
@@ -78,13 +78,13 @@ class Difference:
         return "\n".join((f"--- {header}", f"+++ {header}", *lines)) + "\n"
 
 
-def difference(before: Manifest | None, after: Manifest | None, placeholders: Placeholders) -> Difference:
+def difference(before: Manifest | None, after: Manifest | None, mask: Mask) -> Difference:
     """What leads from one state of an object to another, None being its absence.
 
     A secret value that changed still shows as changed. For equal states no text is made: most objects do not differ.
     """
-    old = None if before is None else mask_object(comparable(before), placeholders)
-    new = None if after is None else mask_object(comparable(after), placeholders)
+    old = None if before is None else mask.object(comparable(before))
+    new = None if after is None else mask.object(comparable(after))
     # In Python True equals 1; in JSON they are different values.
     if old == new and canonical_json(old) == canonical_json(new):
         return Difference("", "", [])

@@ -12,9 +12,11 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from .field_rules import FieldRule
 from .names import LAST_APPLIED_ANNOTATION
 from .objects import Manifest
 
@@ -37,6 +39,25 @@ class Placeholders:
         """Such as ``<secret 3f9a1c07>``."""
         content = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
         return f"<secret {hmac.new(self._key, content, hashlib.sha256).hexdigest()[:8]}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """What hides the secrets of one add-on in whatever is shown of its objects.
+
+    :param rules: fields that the definition names to be hidden, besides the values of Secrets.
+    :param secrets: values that are hidden wherever else they stand.
+    """
+
+    placeholders: Placeholders
+    rules: Sequence[FieldRule] = ()
+    secrets: frozenset[str] = frozenset()
+
+    def object(self, manifest: Manifest) -> Manifest:
+        return mask_object(manifest, self.placeholders)
+
+    def text(self, text: str) -> str:
+        return mask_text(text, self.secrets)
 
 
 def mask_object(manifest: Manifest, placeholders: Placeholders) -> Manifest:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from .difference import Difference, difference
 from .inventory import AppliedFacts, EntryState
-from .masking import Placeholders
+from .masking import Mask
 from .objects import Manifest, ObjectKey
 
 Action = Literal["create", "update", "adopt", "replace", "prune", "keep", "unchanged", "blocked"]
@@ -33,6 +33,15 @@ class Takeover:
     field: str
 
 
+@dataclass(frozen=True, slots=True)
+class YieldedField:
+    """A field of the source that stays as it is in the cluster; ``manager`` is who keeps it, empty if nobody does."""
+
+    field: str
+    manager: str
+    reason: str
+
+
 @dataclass(slots=True)
 class PlanItem:
     """What happens to one object.
@@ -41,6 +50,10 @@ class PlanItem:
     ``owner`` is the add-on named by the live object's label, ``None`` when there is no live object. ``fingerprint`` is
     a keyed hash of the live object: apply refuses an object whose fingerprint moved since the plan. ``facts`` is set
     for unchanged objects, ``kept_as`` is the inventory state of kept ones.
+
+    ``body`` is what is sent instead of the bundle's object, ``None`` for just that: fields that are yielded, made up or
+    not taken by its kind differ. ``absorbs`` names the managers whose fields become ours, ``removes`` the fields that
+    go with that.
     """
 
     key: ObjectKey
@@ -54,7 +67,11 @@ class PlanItem:
     uid: str = ""
     resource_version: str = ""
     fingerprint: str = ""
+    body: Manifest | None = None
     takes_over: list[Takeover] = field(default_factory=list)
+    yields: list[YieldedField] = field(default_factory=list)
+    absorbs: list[str] = field(default_factory=list)
+    removes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     before: str = ""
     after: str = ""
@@ -67,9 +84,9 @@ class PlanItem:
     def header(self) -> str:
         return f"{self.key} ({self.action}, {self.verdict})"
 
-    def show(self, before: Manifest | None, after: Manifest | None, placeholders: Placeholders) -> bool:
+    def show(self, before: Manifest | None, after: Manifest | None, mask: Mask) -> bool:
         """Put the difference between two states of the object into the item, masked; whether there is one."""
-        shown = difference(before, after, placeholders)
+        shown = difference(before, after, mask)
         if shown.changed:
             self.before, self.after, self.patch = shown.before, shown.after, shown.patch
         return shown.changed

@@ -18,7 +18,7 @@ from ..cluster.client import ApiError, Client
 from ..cluster.discovery import discover
 from ..model.difference import Difference, difference
 from ..model.errors import ReadinessError
-from ..model.masking import Placeholders
+from ..model.masking import Mask, Placeholders
 from ..model.names import (
     ACTING_ACCOUNT,
     KEY_FIELD,
@@ -57,13 +57,13 @@ def bootstrap(access: AccessOptions, namespace: str, *, check: bool) -> list[Pre
     credential = resolve(access)
     with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
         client = Client(credential, files=Path(folder))
-        placeholders = Placeholders(secrets.token_bytes(32))
+        mask = Mask(Placeholders(secrets.token_bytes(32)))
         prepared = []
         for path, manifest in _objects(namespace):
-            prepared.append(_apply(client, path, manifest, placeholders, check=check))
+            prepared.append(_apply(client, path, manifest, mask, check=check))
             if manifest["kind"] == "CustomResourceDefinition" and not check:
                 _wait_until_served(client)
-        return [*prepared, _key(client, namespace, placeholders, check=check)]
+        return [*prepared, _key(client, namespace, mask, check=check)]
 
 
 def _objects(namespace: str) -> list[tuple[str, Manifest]]:
@@ -97,7 +97,7 @@ def _objects(namespace: str) -> list[tuple[str, Manifest]]:
     ]
 
 
-def _apply(client: Client, path: str, manifest: Manifest, placeholders: Placeholders, *, check: bool) -> Prepared:
+def _apply(client: Client, path: str, manifest: Manifest, mask: Mask, *, check: bool) -> Prepared:
     title = str(key_of(manifest))
     live = client.find(path)
     try:
@@ -106,14 +106,14 @@ def _apply(client: Client, path: str, manifest: Manifest, placeholders: Placehol
         if not (check and error.not_found_namespace):
             raise error.about(subject=title) from error
         # The namespace comes with the same bootstrap.
-        return Prepared(title, created=True, difference=difference(None, manifest, placeholders))
-    shown = difference(live, response.body, placeholders)
+        return Prepared(title, created=True, difference=difference(None, manifest, mask))
+    shown = difference(live, response.body, mask)
     if not check and (live is None or shown.changed):
         client.apply(path, manifest, force=True)
     return Prepared(title, created=live is None, difference=shown)
 
 
-def _key(client: Client, namespace: str, placeholders: Placeholders, *, check: bool) -> Prepared:
+def _key(client: Client, namespace: str, mask: Mask, *, check: bool) -> Prepared:
     collection = f"/api/v1/namespaces/{namespace}/secrets"
     manifest: Manifest = {
         "apiVersion": "v1",
@@ -125,10 +125,10 @@ def _key(client: Client, namespace: str, placeholders: Placeholders, *, check: b
     title = str(key_of(manifest))
     existing = client.find(f"{collection}/{KEY_SECRET}")
     if existing and (existing.get("data") or {}).get(KEY_FIELD):
-        return Prepared(title, created=False, difference=difference(existing, existing, placeholders))
+        return Prepared(title, created=False, difference=difference(existing, existing, mask))
     if not check:
         client.post(collection, manifest)
-    return Prepared(title, created=True, difference=difference(None, manifest, placeholders))
+    return Prepared(title, created=True, difference=difference(None, manifest, mask))
 
 
 def _wait_until_served(client: Client) -> None:

@@ -137,4 +137,4 @@ class LeftPlanner:
             return
         if live:
             made.fingerprint = fingerprint(self.session.key, live)
-            made.show(live, None, self.session.placeholders)
+            made.show(live, None, self.session.mask(self.bundle.name))

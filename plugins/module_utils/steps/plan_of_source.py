@@ -9,7 +9,7 @@ from ..cluster.client import ApiError
 from ..cluster.discovery import Resource, path_of
 from ..model.bundle import Bundle, BundleObject
 from ..model.errors import AddonError
-from ..model.masking import mask_text, secret_values
+from ..model.masking import Mask, mask_text, secret_values
 from ..model.names import FIELD_MANAGER, OWNER_LABEL, RECORD_GROUP
 from ..model.normalise import describe_kind, is_definition, kinds_of_definition
 from ..model.objects import GroupKind, Manifest, ObjectKey
@@ -48,6 +48,10 @@ class SourcePlanner:
             changing |= {item.key for item in plan.changes} if plan else set()
         definitions = (manifest for key, manifest in self._bringing if key in changing and is_definition(manifest))
         return {(group, kind) for item in definitions for group, _version, kind, _ in kinds_of_definition(item)}
+
+    @cached_property
+    def _mask(self) -> Mask:
+        return self.session.mask(self.bundle.name)
 
     @cached_property
     def _bringing(self) -> list[tuple[ObjectKey, Manifest]]:
@@ -110,7 +114,7 @@ class SourcePlanner:
                 made.action = "adopt"
         else:
             made.action = "create"
-            made.show(None, item.manifest, self.session.placeholders)
+            made.show(None, item.manifest, self._mask)
         if made.action != "blocked":
             made.verdict, made.reason = "simulated", reason
 
@@ -128,7 +132,7 @@ class SourcePlanner:
         made.verdict = "verified"
         if live is None:
             made.action = "create"
-            made.show(None, _presentable(predicted, item.manifest), self.session.placeholders)
+            made.show(None, _presentable(predicted, item.manifest), self._mask)
         else:
             self._compare(made, item, live, predicted)
 
@@ -158,7 +162,7 @@ class SourcePlanner:
             finalizers = ", ".join(metadata.get("finalizers") or []) or "none"
             made.verdict, made.reason = "unknown", f"is being deleted (finalizers: {finalizers})"
             return
-        if made.show(live, predicted, self.session.placeholders):
+        if made.show(live, predicted, self._mask):
             made.action = "update"
         elif made.owner != self.bundle.name or _fields(live) != _fields(predicted):
             made.action = "adopt"

@@ -17,8 +17,9 @@ from ..cluster.client import Client
 from ..cluster.discovery import Discovery, discover
 from ..cluster.snapshot import Snapshot, take
 from ..model.errors import ClusterError, RunDirectoryError
+from ..model.field_rules import FieldRule
 from ..model.json_fields import decode, encode
-from ..model.masking import Placeholders
+from ..model.masking import Mask, Placeholders
 from ..model.objects import GroupKind
 from ..model.record import Record
 from ..model.run_directory import RunDirectory, RunInfo
@@ -55,6 +56,11 @@ class Session:
     @cached_property
     def placeholders(self) -> Placeholders:
         return Placeholders(self.key)
+
+    def mask(self, name: str) -> Mask:
+        """What hides an add-on's secrets, those that the definition names included."""
+        rules = [FieldRule.of(entry) for entry in self.directory.definition(name).definition.mask]
+        return Mask(self.placeholders, rules)
 
     @cached_property
     def caller(self) -> Client:

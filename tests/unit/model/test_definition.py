@@ -55,7 +55,7 @@ def test_defaults() -> None:
     assert definition == Definition(
         name="umami", title="umami", category="", description="", namespace="umami", source=GitSource("umami"),
         create_namespace=False, adopt=True, allow_adopt_changes=False, release_name="umami", values={}, values_from=(),
-        depends_on=(), patches=(), ignore=(), prune=True, manual_sync=False, suspend=False, skip_hooks=False,
+        depends_on=(), patches=(), ignore=(), mask=(), prune=True, manual_sync=False, suspend=False, skip_hooks=False,
         hook_timeout=600, wait=300, max_delete=None, ready=(),
         written={"namespace": "umami", "git": {"path": "umami"}, "adopt": True, "prune": True},
     )  # fmt: skip

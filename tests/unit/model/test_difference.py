@@ -10,9 +10,9 @@ import jsonpatch
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.difference import comparable, difference
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.masking import Placeholders
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.masking import Mask, Placeholders
 
-PLACEHOLDERS = Placeholders(b"key")
+MASK = Mask(Placeholders(b"key"))
 LABEL = "rendimiento.ai/addon"
 
 
@@ -44,14 +44,14 @@ def test_comparable_of_odd_shapes() -> None:
 
 
 def test_nothing_differs() -> None:
-    same = difference(config_map({"a": "1"}, uid="1", labels={LABEL: "x"}), config_map({"a": "1"}), PLACEHOLDERS)
+    same = difference(config_map({"a": "1"}, uid="1", labels={LABEL: "x"}), config_map({"a": "1"}), MASK)
     assert (same.changed, same.patch, same.unified("x")) == (False, [], "")
     assert same.before == same.after == ""
-    assert difference(None, None, PLACEHOLDERS).changed is False
+    assert difference(None, None, MASK).changed is False
 
 
 def test_an_update() -> None:
-    change = difference(config_map({"a": "1", "b": "x\ny\n"}), config_map({"a": "2", "b": "x\nz\n"}), PLACEHOLDERS)
+    change = difference(config_map({"a": "1", "b": "x\ny\n"}), config_map({"a": "2", "b": "x\nz\n"}), MASK)
     assert change.changed
     assert change.patch == [
         {"op": "replace", "path": "/data/a", "value": "2"},
@@ -77,7 +77,7 @@ def test_an_update() -> None:
 
 def test_creation_and_deletion() -> None:
     manifest = {"kind": "A", "b": 1}
-    create, delete = difference(None, manifest, PLACEHOLDERS), difference(manifest, None, PLACEHOLDERS)
+    create, delete = difference(None, manifest, MASK), difference(manifest, None, MASK)
     assert (create.before, create.after) == ("", "b: 1\nkind: A\n")
     assert create.unified("A") == "--- A\n+++ A\n@@ -0,0 +1,2 @@\n+b: 1\n+kind: A\n"
     assert delete.unified("A") == "--- A\n+++ A\n@@ -1,2 +0,0 @@\n-b: 1\n-kind: A\n"
@@ -92,24 +92,24 @@ def test_secret_values_show_as_changed_and_never_as_themselves() -> None:
         return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": values}
 
     # base64 of one, two, three
-    change = difference(secret(a="b25l", b="dHdv"), secret(a="b25l", b="dGhyZWU=", c="b25l"), PLACEHOLDERS)
+    change = difference(secret(a="b25l", b="dHdv"), secret(a="b25l", b="dGhyZWU=", c="b25l"), MASK)
     assert [(operation["op"], operation["path"]) for operation in sorted(change.patch, key=lambda o: o["path"])] == [
         ("replace", "/data/b"),
         ("add", "/data/c"),
     ]
     seen = change.unified("s") + change.before + change.after + json.dumps(change.patch) + repr(change)
     assert not [value for value in ("b25l", "dHdv", "dGhyZWU", "one", "two", "three") if value in seen]
-    assert f"   a: {PLACEHOLDERS.of('one')}\n" in change.unified("s")
+    assert f"   a: {MASK.placeholders.of('one')}\n" in change.unified("s")
 
 
 def test_true_is_not_one_and_key_order_is_no_difference() -> None:
-    assert difference({"a": True}, {"a": 1}, PLACEHOLDERS).changed
-    assert not difference({"a": 1, "b": 2}, {"b": 2, "a": 1}, PLACEHOLDERS).changed
-    assert difference({"b": 2, "a": 1}, {"a": 1, "b": 3}, PLACEHOLDERS).unified("x").count("\n-") == 1
+    assert difference({"a": True}, {"a": 1}, MASK).changed
+    assert not difference({"a": 1, "b": 2}, {"b": 2, "a": 1}, MASK).changed
+    assert difference({"b": 2, "a": 1}, {"a": 1, "b": 3}, MASK).unified("x").count("\n-") == 1
 
 
 def test_carriage_returns_are_visible() -> None:
-    change = difference(config_map({"a": "x\ny\n"}), config_map({"a": "x\r\ny\r\n"}), PLACEHOLDERS)
+    change = difference(config_map({"a": "x\ny\n"}), config_map({"a": "x\r\ny\r\n"}), MASK)
     assert '+  a: "x\\r\\ny\\r\\n"\n' in change.unified("x")
 
 
@@ -118,7 +118,7 @@ def test_carriage_returns_are_visible() -> None:
     [(1, "@@ -0,0 +1,2 @@\n… 2 more lines\n"), (3, "+a: 1\n+b: 2\n"), (0, "… 3 more lines\n")],
 )
 def test_long_diffs_are_cut(limit: int, end: str) -> None:
-    assert difference(None, {"a": 1, "b": 2}, PLACEHOLDERS).unified("x", limit).endswith(end)
+    assert difference(None, {"a": 1, "b": 2}, MASK).unified("x", limit).endswith(end)
 
 
 def test_diffs_by_chance_rebuild_the_other_side() -> None:
@@ -132,7 +132,7 @@ def test_diffs_by_chance_rebuild_the_other_side() -> None:
 
     for _ in range(200):
         before, after = {"k": value()}, {"k": value()}
-        change = difference(before, after, PLACEHOLDERS)
+        change = difference(before, after, MASK)
         assert jsonpatch.apply_patch(before, change.patch) == after
         lines = change.unified("x").splitlines()[2:]
         assert _rebuilt(change.before.splitlines(), lines) == change.after.splitlines()

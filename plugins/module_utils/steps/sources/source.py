@@ -51,11 +51,15 @@ class SourceRequest:
 
 @dataclass(slots=True)
 class Rendered:
-    """Documents as the source has them, and what of the cluster they depend on."""
+    """Documents as the source has them, and what of the cluster they depend on.
+
+    ``second`` holds the documents of a second render of the same input, all of them, when any of them differs.
+    """
 
     documents: list[SourceObject] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     asked: Asked = field(default_factory=Asked)
+    second: list[SourceObject] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,47 @@
+"""Which fields of which objects a rule of a definition names."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.field_rules import (
+    FieldRule,
+    path_of_pointer,
+    paths_for,
+    pointer_of_path,
+)
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
+
+DEPLOYMENT = ObjectKey("apps", "Deployment", "web", "api")
+SECRET = ObjectKey("", "Secret", "web", "api")
+
+
+@pytest.mark.parametrize(
+    ("match", "deployment", "secret"),
+    [
+        ({}, True, True),
+        ({"kind": "Deployment"}, True, False),
+        ({"group": ""}, False, True),
+        ({"group": "apps", "kind": "Deployment", "namespace": "web", "name": "api"}, True, False),
+        ({"namespace": "other"}, False, False),
+        ({"name": "api"}, True, True),
+    ],
+)
+def test_what_is_absent_matches_everything(match: dict[str, str], deployment: bool, secret: bool) -> None:
+    rule = FieldRule.of({"pointers": ["/spec/replicas", "/data"], **match})
+    assert (rule.matches(DEPLOYMENT), rule.matches(SECRET)) == (deployment, secret)
+    assert paths_for([rule], DEPLOYMENT) == ([("spec", "replicas"), ("data",)] if deployment else [])
+
+
+@pytest.mark.parametrize(
+    ("pointer", "path"),
+    [
+        ("/spec/replicas", ("spec", "replicas")),
+        ("/metadata/annotations/a.io~1b~0c", ("metadata", "annotations", "a.io/b~c")),
+        ("/spec/containers/0/image", ("spec", "containers", "0", "image")),
+        ("/", ("",)),
+    ],
+)
+def test_pointers_are_read_and_written_by_rfc_6901(pointer: str, path: tuple[str, ...]) -> None:
+    assert path_of_pointer(pointer) == path
+    assert pointer_of_path(path) == pointer
