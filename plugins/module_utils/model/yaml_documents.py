@@ -5,8 +5,9 @@ an octal number, ``1e3`` a number, but ``22:22``, ``2024-01-01`` and ``=`` are t
 each of these, so this reader takes only libyaml's events from PyYAML and gives them their meaning itself, in one pass.
 The rules of scalars follow ``resolve.go`` of go.yaml.in/yaml/v2.
 
-Stricter than Go where Go loses something silently: duplicate keys (as ``YAMLToJSONStrict``) and unknown tags. Where a
-merge key (``<<``) and a key of the mapping itself meet, the mapping's own wins, wherever it stands, as YAML says.
+Stricter than Go where Go loses something silently: duplicate keys (as ``YAMLToJSONStrict``), unknown tags, keys that
+32 bit floats can't hold, and text after a line ``...``. What a merge key (``<<``) brings over a key before it counts as
+a duplicate too, since Go then takes the one that is merged, and kustomize the mapping's own.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import itertools
 import json
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from .errors import DocumentError
@@ -25,13 +27,13 @@ from .errors import DocumentError
 try:
     import yaml
     from yaml.events import (
-        AliasEvent,
         DocumentStartEvent,
         MappingEndEvent,
         MappingStartEvent,
         ScalarEvent,
         SequenceEndEvent,
         SequenceStartEvent,
+        StreamEndEvent,
     )
 except ImportError:  # pragma: no cover  (the module's edge reports it)
     yaml = None  # type: ignore[assignment]
@@ -54,13 +56,21 @@ _NOT_FINITE = frozenset(f"{sign}{word}" for sign in ("", "+", "-") for word in (
     ".NaN",
     ".NAN",
 }
-_MAY_NOT_BE_TEXT = frozenset("0123456789+-.yYnNtTfFoO~")
+_MAY_BE_NUMBER = frozenset("0123456789+-.")
 _INTEGER = re.compile(r"([-+]?)(?:0[bB]([01]+)|0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
+_SIGN_AFTER_BASE = re.compile(r"0b([-+][01]+)")
 _BETWEEN_DIGITS = re.compile(r"(?<=[0-9])_(?=[0-9])")
 _LONGEST_INTEGER = len("-0b") + 64
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_TIMESTAMP = re.compile(
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}"
+    r"(?:[Tt][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
+    r"| [0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(?:\.[0-9]+)?)?"
+)
+_TYPES = {"int": int, "float": float, "bool": bool, "null": type(None)}
 _TAG = "tag:yaml.org,2002:"
 _EXACT_INTEGERS = 2**53
+_INTEGERS = range(-(2**63), 2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +81,14 @@ class Document:
     :param index: number of the document in the file, from 1, counting the empty ones.
     :param line: line of its first content, from 1.
     :param value: plain JSON types, never None.
+    :param repeated: keys that stand more than once in one mapping, such as ``spec.containers[0].image``.
     """
 
     source: str
     index: int
     line: int
     value: Any
+    repeated: tuple[str, ...] = ()
 
     @property
     def place(self) -> str:
@@ -84,19 +96,25 @@ class Document:
         return f"{self.source}:{self.line}"
 
 
-def read_documents(text: str | bytes, source: str, *, largest_copy: int = LARGEST_COPY) -> list[Document]:
+def read_documents(
+    text: str | bytes, source: str, *, largest_copy: int = LARGEST_COPY, last_key_wins: bool = False
+) -> list[Document]:
     """All documents of a YAML stream or a JSON text; those that hold nothing (comments, ``null``) are left out.
 
     A document may be any value: that an object was expected is for the caller to say.
 
     :param source: path for messages.
     :param largest_copy: how many values aliases may add.
+    :param last_key_wins: of a key that stands more than once in one mapping, the last value counts, and the document
+        says so; otherwise that is an error.
     :raises DocumentError: not UTF-8, not YAML, or a value without a JSON meaning; the subject is ``path:line``.
     """
-    return list(_documents(text, source, largest_copy))
+    return list(_documents(text, source, largest_copy, last_key_wins))
 
 
-def _documents(text: str | bytes, source: str, largest_copy: int) -> Iterator[Document]:
+def _documents(
+    text: str | bytes, source: str, largest_copy: int = LARGEST_COPY, last_key_wins: bool = False
+) -> Iterator[Document]:
     text = _decoded(text, source)
     if text.lstrip()[:1] in ("{", "["):
         found, value = _read_json(text, source)
@@ -105,7 +123,7 @@ def _documents(text: str | bytes, source: str, largest_copy: int) -> Iterator[Do
             yield Document(source, 1, first_line, value)
             return
     try:
-        yield from _Reader(text, source, largest_copy).documents()
+        yield from _Reader(text, source, largest_copy, last_key_wins).documents()
     except yaml.YAMLError as error:
         raise _syntax_error(error, text, source) from error
     except UnicodeEncodeError:
@@ -120,7 +138,7 @@ def read_one(text: str | bytes, source: str) -> Any:
     :raises DocumentError: as ``read_documents``, and when there is none or more than one.
     """
     # Not all of them: there may be a great many.
-    documents = list(itertools.islice(_documents(text, source, LARGEST_COPY), 2))
+    documents = list(itertools.islice(_documents(text, source), 2))
     match documents:
         case [document]:
             return document.value
@@ -146,25 +164,31 @@ def dump_yaml(value: Any, *, sort_keys: bool = False) -> str:
 class _Reader:
     """Turns the events of one stream into values."""
 
-    def __init__(self, text: str, source: str, largest_copy: int) -> None:
+    def __init__(self, text: str, source: str, largest_copy: int, last_key_wins: bool) -> None:
         self._source = source
         self._largest_copy = largest_copy
+        self._last_key_wins = last_key_wins
         # Files with a byte order mark that were concatenated have one at the start of later documents too.
         plain = text.replace("\n\ufeff", "\n") if "\ufeff" in text else text
-        self._events: Iterator[Any] = yaml.parse(plain, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        self._anchors: dict[str, Any] = {}
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(plain)
+        # Half a million calls for a large render: ``yaml.parse`` would ask twice for each event.
+        self._next = iter(loader.get_event, None).__next__
+        self._anchors: dict[str, tuple[Any, Any]] = {}
         self._copied = 0
+        self._repeated: dict[tuple[int, str], dict[str, Any]] = {}
 
     def documents(self) -> Iterator[Document]:
         index = 0
-        for event in self._events:
-            if isinstance(event, DocumentStartEvent):
+        while type(event := self._next()) is not StreamEndEvent:
+            if type(event) is DocumentStartEvent:
                 index += 1
                 self._anchors = {}
-                root = next(self._events)
+                self._repeated = {}
+                root = self._next()
                 value = self._value(root)
                 if value is not None:
-                    yield Document(self._source, index, root.start_mark.line + 1, value)
+                    repeated = _paths(value, self._repeated) if self._repeated else ()
+                    yield Document(self._source, index, root.start_mark.line + 1, value, repeated)
 
     def _value(self, event: Any) -> Any:
         kind = type(event)
@@ -172,77 +196,93 @@ class _Reader:
         if kind is ScalarEvent:
             value = event.value
             if event.tag is not None:
-                value = self._tagged(event)
-            elif event.implicit[0] and (value[:1] in _MAY_NOT_BE_TEXT or not value):
-                value = self._plain(event)
+                value = self._json_value(self._tagged(event), event)
+            elif event.implicit[0] and (value in _WORDS or value[0] in _MAY_BE_NUMBER):
+                value = self._json_value(_resolve(value), event)
         elif kind is MappingStartEvent:
             value = self._mapping(event)
         elif kind is SequenceStartEvent:
             self._require_tag(event, "seq")
             value = []
-            while type(item := next(self._events)) is not SequenceEndEvent:
+            following = self._next
+            while type(item := following()) is not SequenceEndEvent:
                 value.append(self._value(item))
         else:
             return self._alias(event)
         if event.anchor is not None:
-            self._anchors[event.anchor] = value
+            self._anchors[event.anchor] = (event, value)
         return value
 
     def _mapping(self, start: Any) -> dict[str, Any]:
         self._require_tag(start, "map")
         mapping: dict[str, Any] = {}
-        merged: list[dict[str, Any]] = []
-        while type(event := next(self._events)) is not MappingEndEvent:
-            if type(event) is ScalarEvent and event.value == "<<" and event.implicit[0]:
-                merged += self._merge_sources(next(self._events))
+        merged: set[str] | None = None
+        following = self._next
+        while type(event := following()) is not MappingEndEvent:
+            key = event.value if type(event) is ScalarEvent else ""
+            if key == "<<" and (event.implicit[0] or event.tag == _TAG + "merge"):
+                if merged is None:
+                    merged = set()
+                else:
+                    self._repeat(event, mapping, "<<", "stands twice in one mapping")
+                self._merge(mapping, merged, event)
                 continue
-            key = self._key(event)
+            if not key or event.anchor or event.tag or key in _WORDS or key[0] in _MAY_BE_NUMBER:
+                key = self._key(event)
             if key in mapping:
-                shown = key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
-                raise self._error(event, f"the key {shown} stands twice in one mapping")
-            mapping[key] = self._value(next(self._events))
-        for source in merged:
-            for key, value in source.items():
-                mapping.setdefault(key, value)
+                if merged is not None and key in merged:
+                    merged.remove(key)
+                else:
+                    self._repeat(event, mapping, key, "stands twice in one mapping")
+            mapping[key] = self._value(following())
         return mapping
 
-    def _key(self, event: Any) -> str:
-        if type(event) is ScalarEvent or type(event) is AliasEvent:
-            value = self._value(event)
-            if type(value) is str:
-                return value
-            if isinstance(value, bool):
-                return "true" if value else "false"
-            if isinstance(value, int):
-                # 1000000.0 and 1e6 are 1000000 as values, but keys take the form that Go gives to floats.
-                return str(value) if self._is_integer(event) else self._float_key(float(value), event)
-            if isinstance(value, float):
-                return self._float_key(value, event)
-            if value is None:
-                raise self._error(event, "a key is null", hint="quote it if text is meant")
-        raise self._error(event, "a key is a mapping or a list", hint="quote text that starts with { or [")
-
-    def _is_integer(self, event: Any) -> bool:
-        return type(event) is AliasEvent or _INTEGER.fullmatch(event.value.replace("_", "")) is not None
-
-    def _float_key(self, value: float, event: Any) -> str:
-        try:
-            return _float_key(value)
-        except OverflowError:
-            raise self._error(event, "a key is a number too large to be kept", hint="quote it") from None
+    def _merge(self, mapping: dict[str, Any], merged: set[str], event: Any) -> None:
+        brought: dict[str, Any] = {}
+        for source in reversed(self._merge_sources(self._next())):
+            brought |= source
+        for key in brought:
+            if key in mapping and key not in merged:
+                self._repeat(event, mapping, key, "stands before a << that brings it too", "put the << first")
+        mapping.update(brought)
+        merged.update(brought)
 
     def _merge_sources(self, event: Any) -> list[dict[str, Any]]:
         value = self._value(event)
-        sources = value if isinstance(value, list) else [value]
+        sources = value if type(event) is SequenceStartEvent else [value]
         if not all(isinstance(source, dict) for source in sources):
             raise self._error(event, "<< takes a mapping or a list of mappings")
         return sources
+
+    def _repeat(self, event: Any, mapping: dict[str, Any], key: str, fault: str, hint: str = "") -> None:
+        if not self._last_key_wins:
+            raise self._error(event, f"the key {_shortened(key)} {fault}", hint=hint)
+        self._repeated[id(mapping), key] = mapping
+
+    def _key(self, event: Any) -> str:
+        written = event
+        if event.anchor is not None:
+            self._value(event)
+            written = self._anchors[event.anchor][0]
+        if type(written) is not ScalarEvent:
+            raise self._error(event, "a key is a mapping or a list", hint="quote text that starts with { or [")
+        value = written.value
+        if written.tag is not None:
+            value = self._tagged(written)
+        elif written.implicit[0]:
+            value = _resolve(value)
+        if value is None:
+            raise self._error(event, "a key is null", hint="quote it if text is meant")
+        key = _key_form(value)
+        if key is None:
+            raise self._error(event, "a key is a number too large to be kept", hint="quote it")
+        return key
 
     def _alias(self, event: Any) -> Any:
         if event.anchor not in self._anchors:
             # Not its name: it may be a value that somebody forgot to quote.
             raise self._error(event, "this alias has no anchor before it", hint="quote the value if it is none")
-        return self._copy(self._anchors[event.anchor], event)
+        return self._copy(self._anchors[event.anchor][1], event)
 
     def _copy(self, value: Any, event: Any) -> Any:
         """A copy of its own, so that a later change in one place is none in the other."""
@@ -256,35 +296,34 @@ class _Reader:
             return [self._copy(item, event) for item in value]
         return value
 
-    def _plain(self, event: Any) -> Any:
-        value = _resolve(event.value)
-        if isinstance(value, float) and value - value != 0:
+    def _json_value(self, value: Any, event: Any) -> Any:
+        if not isinstance(value, float):
+            return value
+        if value - value != 0:
             raise self._error(event, f"{event.value} is no number in JSON", hint="quote it if text is meant")
-        return value
+        return _json_number(value)
 
     def _tagged(self, event: Any) -> Any:
+        """What the scalar means before it becomes JSON, as ``_resolve``."""
         text = event.value
-        wanted: type | tuple[type, ...]
-        match event.tag.removeprefix(_TAG):
-            case "!" | "str" | "timestamp":
+        tag = event.tag.removeprefix(_TAG)
+        match tag:
+            case "!" | "str":
                 return text
             case "binary":
                 try:
-                    return base64.b64decode("".join(text.split()), validate=True).decode()
+                    return base64.b64decode(text.replace("\n", ""), validate=True).decode()
                 except ValueError:
                     raise self._error(event, "!!binary is not the base64 form of a text") from None
-            case "int":
-                wanted = int
-            case "float":
-                wanted = (int, float)
-            case "bool":
-                wanted = bool
-            case "null":
-                wanted = type(None)
+            case "timestamp" if _TIMESTAMP.fullmatch(text):
+                return text
+            case "timestamp" | "int" | "float" | "bool" | "null":
+                value = _resolve(text)
             case _:
                 raise self._unknown_tag(event)
-        value = self._plain(event)
-        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        if tag == "float" and type(value) is int and value in _INTEGERS:
+            return float(value)
+        if type(value) is not _TYPES.get(tag):
             raise self._error(event, f"the value does not fit its tag {_short(event.tag)}")
         return value
 
@@ -300,8 +339,13 @@ class _Reader:
         return DocumentError(message, subject=f"{self._source}:{event.start_mark.line + 1}", hint=hint)
 
 
+def reads_as_text(text: str) -> bool:
+    """Whether this, written without quotes, is text and not a number, a truth value or nothing."""
+    return isinstance(_resolve(text), str)
+
+
 def _resolve(text: str) -> Any:
-    """What a plain scalar means (``resolve.go``); infinity and NaN come back as floats."""
+    """What a plain scalar means (``resolve.go``); what overflows stays text. Not yet JSON: see ``_json_number``."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "0123456789+-.":
@@ -314,7 +358,11 @@ def _resolve(text: str) -> Any:
         if -(2**63) <= value < 2**64:
             return value
     if _FLOAT.fullmatch(digits):
-        return _number(float(digits), text)
+        number = float(digits)
+        return number if number - number == 0 else text
+    if len(digits) <= _LONGEST_INTEGER and (odd := _SIGN_AFTER_BASE.fullmatch(digits)):
+        value = int(odd[1], 2)
+        return value if value in _INTEGERS else text
     return text
 
 
@@ -329,24 +377,65 @@ def _integer(match: re.Match[str]) -> int:
     return -value if sign == "-" else value
 
 
-def _number(value: float, text: str) -> int | float | str:
-    """Go writes an integral float as an integer into JSON; what overflows stays text, as in Go."""
-    if value - value != 0:
-        return text
-    return int(value) if value.is_integer() and abs(value) < _EXACT_INTEGERS else value
+def _json_number(value: float) -> int | float:
+    """Go writes an integral float without a point, and whoever reads that takes it for an integer if it fits 64 bit."""
+    if not value.is_integer():
+        return value
+    if abs(value) < _EXACT_INTEGERS:
+        return int(value)
+    # The digits that Go writes, not the exact value.
+    written = int(Decimal(repr(value)))
+    return written if written in _INTEGERS else value
 
 
-def _float_key(value: float) -> str:
-    """``strconv.FormatFloat(value, 'g', -1, 32)``, by which sigs.k8s.io/yaml turns a number into a key.
+def _key_form(value: str | bool | int | float) -> str | None:
+    """The text that sigs.k8s.io/yaml makes of a key; none for a number that would not be kept.
 
-    :raises OverflowError: the number is beyond 32 bit floats.
+    Floats take the form of ``strconv.FormatFloat(value, 'g', -1, 32)``, also where they are integral.
     """
-    packed = struct.pack("<f", value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if value in _INTEGERS else None
+    if value - value != 0:
+        return ".nan" if value != value else ".inf" if value > 0 else "-.inf"
+    packed = _narrow(value)
+    if packed is None:
+        return None
     (narrow,) = struct.unpack("<f", packed)
-    shortest = next(digits for digits in range(9) if struct.pack("<f", float(f"{narrow:.{digits}e}")) == packed)
+    shortest = next(digits for digits in range(9) if _narrow(float(f"{narrow:.{digits}e}")) == packed)
     text = f"{narrow:.{shortest}e}"
     exponent = int(text.partition("e")[2])
     return text if not -4 <= exponent < 6 else f"{float(text):.{max(shortest - exponent, 0)}f}"
+
+
+def _narrow(value: float) -> bytes | None:
+    """As a 32 bit float; none where that would be infinite."""
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:
+        return None
+
+
+def _paths(value: Any, repeated: Mapping[tuple[int, str], dict[str, Any]]) -> tuple[str, ...]:
+    """Where the repeated keys stand in a document; those of a mapping that was itself replaced do so no longer."""
+    places: dict[int, str] = {}
+    waiting = [(value, "")]
+    while waiting:
+        part, place = waiting.pop()
+        places[id(part)] = place
+        if isinstance(part, dict):
+            waiting += ((item, f"{place}.{_shortened(key)}") for key, item in part.items())
+        elif isinstance(part, list):
+            waiting += ((item, f"{place}[{number}]") for number, item in enumerate(part))
+    found = (f"{places[mapping]}.{_shortened(key)}" for mapping, key in repeated if mapping in places)
+    return tuple(path.removeprefix(".") for path in found)
+
+
+def _shortened(key: str) -> str:
+    return key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
 
 
 def _short(tag: str) -> str:
@@ -376,7 +465,7 @@ def _read_json(text: str, source: str) -> tuple[bool, Any]:
         value = _resolve(digits)
         if isinstance(value, str):
             raise DocumentError(f"the number {digits:.60} is too large", subject=source)
-        return value  # type: ignore[no-any-return]
+        return _json_number(float(value)) if isinstance(value, float) else value
 
     def refuse(constant: str) -> None:
         raise DocumentError(f"{constant} is no number in JSON", subject=source)

@@ -46,7 +46,12 @@ SCALARS: list[tuple[str, Any]] = [
     ("12345678901234567890", 12345678901234567890),
     ("123456789012345678901234567890", 1.2345678901234568e29),
     ("9" * 5000, "9" * 5000),
+    ("1e17", 100000000000000000),
+    ("4611686018427387904.0", 4611686018427388000),
+    ("9223372036854775807.0", 9223372036854775808.0),
     ("1e20", 1e20),
+    ("0b-11", -3),
+    ("-0.0", 0),
     ("!!str 5", "5"),
     ("! yes", "yes"),
     ("'yes'", "yes"),
@@ -81,6 +86,12 @@ def test_scalars_mean_what_go_says(text: str, value: Any) -> None:
         ("=", "="),
         ("2024-01-01", "2024-01-01"),
         ("'<<'", "<<"),
+        (".Inf", ".inf"),
+        ("-.INF", "-.inf"),
+        (".NaN", ".nan"),
+        ("3.4028235e38", "3.4028235e+38"),
+        ("!!float 1000000", "1e+06"),
+        ("9223372036854775807", "9223372036854775807"),
     ],
 )
 def test_keys_become_text_as_in_go(text: str, key: str) -> None:
@@ -93,9 +104,12 @@ def test_keys_become_text_as_in_go(text: str, key: str) -> None:
         ("{1: a, true: b}", {"1": "a", "true": "b"}),
         ("<<: {a: 1}\nb: 2", {"a": 1, "b": 2}),
         ("a: &x {k: 1, l: 2}\nb: {<<: *x, k: 3}", {"a": {"k": 1, "l": 2}, "b": {"k": 3, "l": 2}}),
-        ("a: &x {k: 1}\nb: {k: 3, <<: *x}", {"a": {"k": 1}, "b": {"k": 3}}),
+        ("a: &x {k: 1}\nb: {l: 3, <<: *x}", {"a": {"k": 1}, "b": {"l": 3, "k": 1}}),
+        ("a: {!!merge <<: {k: 1}, '<<': 2}", {"a": {"k": 1, "<<": 2}}),
         ("<<: [{a: 1}, {a: 2, b: 3}]", {"a": 1, "b": 3}),
         ("a: &k key\n*k : 1", {"a": "key", "key": 1}),
+        ("a: &k 1e6\n*k : 1", {"a": 1000000, "1e+06": 1}),
+        ("&k 1e6: 1\nb: *k", {"1e+06": 1, "b": 1000000}),
         ("a: |\r\n  x\r\n  y\r\n", {"a": "x\ny\n"}),
         ("\ufeffa: 1", {"a": 1}),
         ("text only", "text only"),
@@ -121,6 +135,11 @@ def test_structures(text: str, value: Any) -> None:
         ("? [a]\n: b", "x:1: a key is a mapping or a list. Quote text that starts with { or [."),
         ("a: {{ b }}", "x:1: a key is a mapping or a list. Quote text that starts with { or [."),
         ("1e50: a", "x:1: a key is a number too large to be kept. Quote it."),
+        ("9223372036854775808: a", "x:1: a key is a number too large to be kept. Quote it."),
+        ("a: {k: 3, <<: {k: 1}}", "x:1: the key k stands before a << that brings it too. Put the << first."),
+        ("a:\n  <<: {k: 3}\n  <<: {k: 1}", "x:3: the key << stands twice in one mapping"),
+        ("a: &x [{k: 1}]\nb: {<<: *x}", "x:2: << takes a mapping or a list of mappings"),
+        ("a: 1\n...\nb: 2", "x:3: not valid YAML: did not find expected <document start>"),
         ("<<: 5", "x:1: << takes a mapping or a list of mappings"),
         ("a: .inf", "x:1: .inf is no number in JSON. Quote it if text is meant."),
         ("a: .NaN", "x:1: .NaN is no number in JSON. Quote it if text is meant."),
@@ -128,7 +147,12 @@ def test_structures(text: str, value: Any) -> None:
         ("a: !!python/name:os.system x", "x:1: this tag has no meaning here. Quote the value, or drop the tag."),
         ("a: !!set {x}", "x:1: this tag has no meaning here. Quote the value, or drop the tag."),
         ("a: !!int x", "x:1: the value does not fit its tag !!int"),
+        ("a: !!int 1.0", "x:1: the value does not fit its tag !!int"),
+        ("a: !!float yes", "x:1: the value does not fit its tag !!float"),
+        ("a: !!bool 1", "x:1: the value does not fit its tag !!bool"),
+        ("a: !!timestamp today", "x:1: the value does not fit its tag !!timestamp"),
         ("a: !!binary '!!!'", "x:1: !!binary is not the base64 form of a text"),
+        ("a: !!binary /w==", "x:1: !!binary is not the base64 form of a text"),
         ("a: *b", "x:1: this alias has no anchor before it. Quote the value if it is none."),
         ("a: &a [*a]", "x:1: this alias has no anchor before it. Quote the value if it is none."),
         ("a:\n\tb: 2", "x:2: not valid YAML: found character that cannot start any token while scanning for the next "
@@ -152,6 +176,108 @@ def test_errors_say_where_and_what(text: str | bytes, message: str) -> None:
     with pytest.raises(DocumentError) as caught:
         read_one(text, "x")
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "repeated"),
+    [
+        ("a: 1\nb: 2", {"a": 1, "b": 2}, ()),
+        ("a: 1\na: 2\na: 3", {"a": 3}, ("a",)),
+        ("a: {k: 1}\na: {l: 2}", {"a": {"l": 2}}, ("a",)),
+        ("a: {k: 1, k: 2}\na: {l: 2}", {"a": {"l": 2}}, ("a",)),
+        ("y: 1\nyes: 2", {"true": 2}, ("true",)),
+        ('{"a": [{"b/c": 1, "b/c": 2}, [{"d": 1, "d": 2}]]}', {"a": [{"b/c": 2}, [{"d": 2}]]},
+         ("a[0].b/c", "a[1][0].d")),
+        ("a: {k: 3, <<: {k: 1}}", {"a": {"k": 1}}, ("a.k",)),
+        ("a: {<<: {k: 1}, k: 3}", {"a": {"k": 3}}, ()),
+        ("a: {<<: {k: 1, l: 1}, <<: {k: 2}}", {"a": {"k": 2, "l": 1}}, ("a.<<",)),
+        (f"{'k' * 100}: 1\n{'k' * 100}: 2", {"k" * 100: 2}, (f"{'k' * 60}…",)),
+        ("- a: 1\n  a: 2", [{"a": 2}], ("[0].a",)),
+    ],
+)  # fmt: skip
+def test_the_last_of_equal_keys_counts_where_that_is_wanted(text: str, value: Any, repeated: tuple[str, ...]) -> None:
+    (document,) = read_documents(text, "x", last_key_wins=True)
+    assert (document.value, document.repeated) == (value, repeated)
+
+
+def test_repeated_keys_are_those_of_their_document() -> None:
+    documents = read_documents("a: 1\na: 2\n---\nb: 1\n---\nc: 1\nc: 2", "x", last_key_wins=True)
+    assert [document.repeated for document in documents] == [("a",), (), ("c",)]
+
+
+B05 = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: d
+  namespace: t
+  labels:
+    x: one
+    x: one
+data:
+  k: a
+  k: b
+"""
+
+
+def test_b05_a_key_that_stands_twice_is_an_error_with_its_place() -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_documents(f"a: 1\n---\n{B05}", "web/app.yaml")
+    assert str(caught.value) == "web/app.yaml:10: the key x stands twice in one mapping"
+
+
+def test_b05_a_key_that_stands_twice_in_what_helm_made_has_its_last_value() -> None:
+    (document,) = read_documents(B05, "x", last_key_wins=True)
+    assert (document.value["metadata"]["labels"], document.value["data"]) == ({"x": "one"}, {"k": "b"})
+    assert document.repeated == ("metadata.labels.x", "data.k")
+
+
+@pytest.mark.parametrize(
+    ("written", "mode"), [("0644", 420), ("0o644", 420), ("0800", 800), ('"0644"', "0644"), ("'0o644'", "0o644")]
+)
+def test_b14_file_modes_are_what_kubectl_takes_them_for(written: str, mode: int | str) -> None:
+    assert read_one(f"defaultMode: {written}", "x") == {"defaultMode": mode}
+
+
+def test_b16_only_a_line_of_dashes_outside_of_text_ends_a_document() -> None:
+    stream = (
+        "kind: ConfigMap\ndata:\n  pem: |\n    ---\n    -----BEGIN X-----\n    # ---\n    -----END X-----\n"
+        '--- # second\nkind: ConfigMap\ndata: {a: "a --- b"}\n...\n---  \nkind: ConfigMap\ndata: {c: third}\n'
+    )
+    documents = read_documents(stream, "x")
+    assert [(document.index, document.value["data"]) for document in documents] == [
+        (1, {"pem": "---\n-----BEGIN X-----\n# ---\n-----END X-----\n"}),
+        (2, {"a": "a --- b"}),
+        (3, {"c": "third"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "values"),
+    [
+        ("---\n# Source: x\n---\n\n--- null\n---\nkind: ConfigMap\n---\n", [(4, {"kind": "ConfigMap"})]),
+        ("# only\n# comments\n", []),
+        ("\ufeffkind: ConfigMap\n", [(1, {"kind": "ConfigMap"})]),
+        ("{}", [(1, {})]),
+        ("text", [(1, "text")]),
+    ],
+)
+def test_b17_documents_that_hold_nothing_are_left_out_and_no_others(content: str, values: list[Any]) -> None:
+    assert [(document.index, document.value) for document in read_documents(content.encode(), "x")] == values
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("defaultMode: 0755", {"defaultMode": 493}),
+        ("value: 1e+06", {"value": 1000000}),
+        ("enum:\n- =\n- '!='\n- =~", {"enum": ["=", "!=", "=~"]}),
+        ("priority: 9223372036854775000", {"priority": 9223372036854775000}),
+    ],
+)
+def test_trap_10_odd_scalars_of_real_charts(written: str, value: Any) -> None:
+    (read,) = [document.value for document in read_documents(written, "x")]
+    assert (read, type(next(iter(read.values())))) == (value, type(next(iter(value.values()))))
 
 
 def test_too_deep_nesting_is_refused() -> None:

@@ -326,7 +326,7 @@ def test_a_chart_is_rendered_for_a_cluster(helm: Helm, tmp_path: Path, upgrade: 
     files[1].write_text('{"b": "y", "on": "no"}')
     served = frozenset(f"g{number}.example.com/v1/Kind" for number in range(700))
     output = rendered(helm, chart, ClusterFacts("v1.33.7", served, upgrade), *files)
-    (item,) = read_helm_output(output.text, "web")
+    ((item,), _) = read_helm_output(output.text, "web")
     assert item.manifest["metadata"] == {"name": "rel", "namespace": "ns"}
     assert item.manifest["data"] == {
         "version": "v1.33.7",
@@ -345,7 +345,7 @@ def test_a_chart_is_rendered_for_a_cluster(helm: Helm, tmp_path: Path, upgrade: 
 def test_names_that_no_argument_can_hold_are_left_out(helm: Helm, tmp_path: Path) -> None:
     chart = write_chart(tmp_path, "web", "1.2.3", {"templates/a.yaml": SETTINGS})
     served = frozenset({"g0.example.com/v1/Kind", "a\0b/v1", "a\nb/v1", "x,other.example.com/v1", ""})
-    (item,) = read_helm_output(rendered(helm, chart, ClusterFacts("v1.37.2", served)).text, "web")
+    ((item,), _) = read_helm_output(rendered(helm, chart, ClusterFacts("v1.37.2", served)).text, "web")
     assert (item.manifest["data"]["first"], item.manifest["data"]["other"]) == ("true", "false")
 
 
@@ -353,7 +353,7 @@ def test_definitions_and_hooks_of_all_kinds_are_there(helm: Helm, tmp_path: Path
     hooks = "".join(HOOK.replace("HOOK", events) for events in ("post-install,test", "test", "crd-install"))
     files = {"crds/x.yaml": CRD, "templates/a.yaml": CONFIG_MAP + hooks, "Chart.yaml": "deprecated: true\n"}
     output = rendered(helm, write_chart(tmp_path, "web", "1.2.3", files))
-    assert [(item.manifest["kind"], item.source) for item in read_helm_output(output.text, "web")] == [
+    assert [(item.manifest["kind"], item.source) for item in read_helm_output(output.text, "web")[0]] == [
         ("CustomResourceDefinition", "web/crds/x.yaml"),
         ("ConfigMap", "web/templates/a.yaml, document 1"),
         ("Pod", "web/templates/a.yaml, document 2"),
@@ -468,7 +468,7 @@ def test_one_chart_in_two_versions(helm: Helm, tmp_path: Path, charts: ChartRepo
     for file in charts.folder.glob("web-*.tgz"):
         shutil.copy(file, chart / "charts")
     helm.check_dependencies(chart, ["web"])
-    assert len(read_helm_output(rendered(helm, chart).text, "web")) == 2
+    assert len(read_helm_output(rendered(helm, chart).text, "web")[0]) == 2
     one = depending(tmp_path / "one", entries[0])
     shutil.copytree(chart / "charts", one / "charts")
     assert "too many matches" in failure(lambda: helm.check_dependencies(one, ["web"]))
