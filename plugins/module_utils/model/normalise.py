@@ -76,7 +76,7 @@ def normalise(
     result = Normalised()
     known: dict[ObjectKey, BundleObject] = {}
     for item in flatten(documents):
-        manifest = _cleaned(item)
+        manifest = _cleaned(item, result.warnings)
         if _annotations(manifest).get(LOCAL_CONFIG_ANNOTATION) == "true":
             continue
         events = hook_events(manifest)
@@ -164,12 +164,17 @@ def _is_list(manifest: Manifest) -> bool:
     return isinstance(items, list) and manifest["kind"].endswith("List") and not named
 
 
-def _copied(value: Any, levels: int = _MOST_LEVELS) -> Any:
-    """:raises RecursionError: when the value is nested deeper than ``levels``."""
+def _copied(value: Any, levels: int = _MOST_LEVELS, field_name: str = "") -> Any:
+    """Without the ``creationTimestamp: null`` that Go writes into every ``metadata``, also of templates.
+
+    :raises RecursionError: when the value is nested deeper than ``levels``.
+    """
     if isinstance(value, dict):
         if not levels:
             raise RecursionError
-        return {key: _copied(item, levels - 1) for key, item in value.items()}
+        if field_name == "metadata" and value.get("creationTimestamp", 0) is None:
+            value = {key: item for key, item in value.items() if key != "creationTimestamp"}
+        return {key: _copied(item, levels - 1, key) for key, item in value.items()}
     if isinstance(value, list):
         if not levels:
             raise RecursionError
@@ -177,7 +182,7 @@ def _copied(value: Any, levels: int = _MOST_LEVELS) -> Any:
     return value
 
 
-def _cleaned(item: SourceObject) -> Manifest:
+def _cleaned(item: SourceObject, warnings: list[str]) -> Manifest:
     """A copy with a sound ``metadata`` and without what only the server may set."""
     try:
         manifest: Manifest = _copied(item.manifest)
@@ -188,6 +193,9 @@ def _cleaned(item: SourceObject) -> Manifest:
         raise ObjectError(f"{kind} has no metadata", subject=item.source)
     name = metadata.get("name")
     if metadata.get("generateName"):
+        if name:
+            # With both, the server takes the name; who wrote two of them meant something else (Helm refuses it, too).
+            raise ObjectError(f"{kind} has both name and generateName", subject=item.source, hint="remove one")
         raise ObjectError(
             f"{kind} uses generateName, so it has no identity", subject=item.source, hint="give it metadata.name"
         )
@@ -197,14 +205,22 @@ def _cleaned(item: SourceObject) -> Manifest:
         raise ObjectError(f"{kind} has a metadata.name that is not text", subject=item.source, hint="put it in quotes")
     if not _NAME.fullmatch(name):
         raise ObjectError(f"{kind} has a metadata.name that no object can have: {name!r:.80}", subject=item.source)
-    if isinstance(manifest.get("sops"), dict):
+    group, _version = split_api_version(manifest["apiVersion"])
+    if isinstance(manifest.get("sops"), dict) and _is_builtin_group(group):
         raise ObjectError(
             f"{kind} {name} is encrypted with sops", subject=item.source, hint="it can't be applied as it is"
         )
     for part in ("labels", "annotations"):
-        _check_strings(metadata, part, f"{kind} {name}", item.source)
+        _check_strings(metadata, f"metadata.{part}", f"{kind} {name}", item.source)
+    _check_templates(manifest, f"{kind} {name}", item.source)
     for server_set in _SERVER_SET:
         metadata.pop(server_set, None)
+    if metadata.pop("ownerReferences", None):
+        # They name uids of one cluster. Where those are not, the garbage collector deletes the object (observed).
+        warnings.append(f"{item.source}: ownerReferences of {kind} {name} are not sent, their uids are a cluster's own")
+    if finalizers := metadata.get("finalizers"):
+        names = ", ".join(map(str, finalizers)) if isinstance(finalizers, list) else finalizers
+        warnings.append(f"{item.source}: {kind} {name} has finalizers ({names}): only their controller can delete it")
     manifest.pop("status", None)
     for empty in [part for part in ("labels", "annotations") if not metadata.get(part)]:
         metadata.pop(empty, None)
@@ -220,28 +236,48 @@ def _cleaned(item: SourceObject) -> Manifest:
             f"{kind} {name} has a metadata.namespace that no namespace can have: {metadata['namespace']!r:.80}",
             subject=item.source,
         )
-    group, _version = split_api_version(manifest["apiVersion"])
     if (group, kind) == ("", "Secret"):
         _check_secret(manifest, item.source)
         _merge_string_data(manifest)
     _default_protocols(manifest)
+    _name_service_account_twice(manifest)
     if (group, kind) == ("rbac.authorization.k8s.io", "ClusterRole") and manifest.get("aggregationRule"):
         # The aggregation controller writes them; sent by us they would be fought over for ever.
         manifest.pop("rules", None)
     return manifest
 
 
-def _check_strings(metadata: dict[str, Any], part: str, subject: str, source: str) -> None:
-    values = metadata.get(part)
+def _is_builtin_group(group: str) -> bool:
+    """Whether the API server itself has the kinds. Others may have a ``sops`` of their own, such as SopsSecret."""
+    return "." not in group or group.endswith(".k8s.io")
+
+
+def _check_strings(holder: dict[str, Any], path: str, subject: str, source: str, empty: bool = False) -> None:
+    """:param empty: whether a value may be missing, which means empty text to the server."""
+    values = holder.get(path.rpartition(".")[2])
     if values is None:
         return
     if not isinstance(values, dict):
-        raise ObjectError(f"{subject}: metadata.{part} is not a mapping", subject=source)
+        raise ObjectError(f"{subject}: {path} is not a mapping", subject=source)
     for key, value in values.items():
-        if not isinstance(value, str):
-            raise ObjectError(
-                f"{subject}: metadata.{part}.{key} is not text", subject=source, hint="put the value in quotes"
-            )
+        if not isinstance(value, str) and not (empty and value is None):
+            raise ObjectError(f"{subject}: {path}.{key} is not text", subject=source, hint="put the value in quotes")
+
+
+def _check_templates(manifest: Manifest, subject: str, source: str) -> None:
+    """Labels and annotations of what a workload creates: the server's own message does not say where they stand."""
+    path = pod_path(manifest) or ()
+    # Of the pod and, in a CronJob, of its jobs.
+    places = [path[:end] for end in range(1, len(path)) if path[end - 1].endswith(("template", "Template"))]
+    templates = [(".".join(place), _at(manifest, place)) for place in places]
+    spec = _mapping(manifest.get("spec"))
+    if path and manifest["kind"] == "StatefulSet":
+        claims = _mappings(spec.get("volumeClaimTemplates"))
+        templates += [(f"spec.volumeClaimTemplates[{number}]", claim) for number, claim in enumerate(claims)]
+    for place, template in templates:
+        metadata = _mapping(_mapping(template).get("metadata"))
+        for part in ("labels", "annotations"):
+            _check_strings(metadata, f"{place}.metadata.{part}", subject, source, empty=True)
 
 
 def _check_secret(manifest: Manifest, source: str) -> None:
@@ -267,7 +303,10 @@ def _merge_string_data(manifest: Manifest) -> None:
 
 
 def _default_protocols(manifest: Manifest) -> None:
-    """``protocol: TCP`` where ports leave it out: it is a merge key, without it the apply is refused (observed)."""
+    """``protocol: TCP`` where ports leave it out: it is a merge key.
+
+    Without it the apply is refused, and with an empty one every apply but the first (observed).
+    """
     spec = manifest.get("spec")
     if not isinstance(spec, dict):
         return
@@ -282,32 +321,54 @@ def _default_protocols(manifest: Manifest) -> None:
 
 def _protocols(ports: Any) -> None:
     for port in _mappings(ports):
-        if port.get("protocol") is None:
+        if port.get("protocol") in (None, ""):
             port["protocol"] = "TCP"
+
+
+def _name_service_account_twice(manifest: Manifest) -> None:
+    """Both ``serviceAccountName`` and its older twin, which the server fills in from each other.
+
+    Whichever is not sent keeps the account for ever: a changed ``serviceAccount`` and a removed ``serviceAccountName``
+    have no effect (observed).
+    """
+    pod = pod_spec(manifest)
+    if pod and (name := pod.get("serviceAccountName") or pod.get("serviceAccount")):
+        pod["serviceAccountName"] = pod["serviceAccount"] = name
 
 
 def _mappings(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def pod_spec(manifest: Manifest) -> dict[str, Any] | None:
-    """The pod spec inside a workload of the built-in kinds, ``None`` for everything else."""
+def pod_path(manifest: Manifest) -> tuple[str, ...] | None:
+    """Where the pod spec is in a workload of the built-in kinds, ``None`` for everything else."""
     group, _version = split_api_version(manifest["apiVersion"])
     match (group, manifest["kind"]):
         case ("", "Pod"):
-            path: tuple[str, ...] = ("spec",)
+            return ("spec",)
         case ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") | ("batch", "Job"):
-            path = ("spec", "template", "spec")
+            return ("spec", "template", "spec")
         case ("", "ReplicationController"):
-            path = ("spec", "template", "spec")
+            return ("spec", "template", "spec")
         case ("batch", "CronJob"):
-            path = ("spec", "jobTemplate", "spec", "template", "spec")
-        case _:
-            return None
+            return ("spec", "jobTemplate", "spec", "template", "spec")
+        case ("", "PodTemplate"):
+            return ("template", "spec")
+    return None
+
+
+def pod_spec(manifest: Manifest) -> dict[str, Any] | None:
+    """The pod spec inside a workload of the built-in kinds, ``None`` for everything else."""
+    path = pod_path(manifest)
+    value = _at(manifest, path) if path else None
+    return value if isinstance(value, dict) else None
+
+
+def _at(manifest: Manifest, path: tuple[str, ...]) -> Any:
     value: Any = manifest
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
-    return value if isinstance(value, dict) else None
+    return value
 
 
 def _place(manifest: Manifest, source: str, namespace: str, namespaced: Namespaced, warnings: list[str]) -> None:

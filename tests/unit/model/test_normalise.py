@@ -17,10 +17,19 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.normalise
     is_definition,
     kinds_of_definition,
     normalise,
+    pod_path,
     pod_spec,
 )
 
-CLUSTER_SCOPED = {"APIService", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "Namespace"}
+CLUSTER_SCOPED = {
+    "APIService",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ClusterThing",
+    "CustomResourceDefinition",
+    "Namespace",
+    "ValidatingAdmissionPolicy",
+}
 LABELS = {"rendimiento.ai/addon": "web"}
 
 
@@ -116,8 +125,7 @@ def test_objects_of_like_names_are_not(kind: str, api_version: str, name: str, n
         ({"creationTimestamp": None, "deletionTimestamp": "t", "generation": 1, "managedFields": [], "selfLink": "/",
           "resourceVersion": "1", "uid": "u"}, {"namespace": "home"}),
         ({"generateName": ""}, {"namespace": "home", "generateName": ""}),
-        ({"finalizers": ["f"], "ownerReferences": []},
-         {"namespace": "home", "finalizers": ["f"], "ownerReferences": []}),
+        ({"finalizers": [], "ownerReferences": []}, {"namespace": "home", "finalizers": []}),
     ],
 )  # fmt: skip
 def test_metadata(written: dict[str, Any], sent: dict[str, Any]) -> None:
@@ -149,6 +157,161 @@ def test_an_unknown_kind_gets_no_guessed_namespace(namespace: str | None) -> Non
     assert made.objects[0].manifest["metadata"].get("namespace") == namespace
 
 
+def test_b07_the_add_ons_namespace_is_filled_in_only_where_one_is_missing() -> None:
+    made = normalised(
+        config(kind="Service"),
+        config("r", "ClusterRole", apiVersion=RBAC),
+        config("x", metadata={"namespace": "elsewhere"}),
+    )
+    assert [(str(item.key), item.manifest["metadata"].get("namespace")) for item in made.objects] == [
+        ("Service home/a", "home"),
+        ("ClusterRole r", None),
+        ("ConfigMap elsewhere/x", "elsewhere"),
+    ]
+    assert made.warnings == []
+
+
+def test_b08_a_namespace_stamped_on_cluster_scoped_kinds_is_dropped_and_told() -> None:
+    stamp = {"namespace": "demo"}
+    made = normalised(
+        config("a", "ValidatingAdmissionPolicy", apiVersion="admissionregistration.k8s.io/v1", metadata=stamp),
+        config("clusterthings.example.com", "CustomResourceDefinition", apiVersion=CRD, metadata=stamp),
+        config("c", "ClusterThing", apiVersion="example.com/v1", metadata=stamp),
+        config("r", "ClusterRole", apiVersion=RBAC),
+        config("u", "Thing", apiVersion="unknown.io/v1", metadata=stamp),
+    )
+    assert [str(item.key) for item in made.objects] == [
+        "ValidatingAdmissionPolicy a",
+        "CustomResourceDefinition clusterthings.example.com",
+        "ClusterThing c",
+        "ClusterRole r",
+        "Thing demo/u",
+    ]
+    assert all("namespace" not in item.manifest["metadata"] for item in made.objects[:4])
+    assert made.warnings == [
+        "f.yaml:1: ValidatingAdmissionPolicy a has no namespace, the one given is ignored",
+        "f.yaml:2: CustomResourceDefinition clusterthings.example.com has no namespace, the one given is ignored",
+        "f.yaml:3: ClusterThing c has no namespace, the one given is ignored",
+    ]
+
+
+def test_trap_18_foreign_namespaces_stay_and_an_own_namespace_of_the_render_is_taken() -> None:
+    made = normalised(
+        config("linkerd", metadata={"namespace": "kube-system"}), config("home", "Namespace"), create_namespace=True
+    )
+    assert [(str(item.key), item.generated) for item in made.objects] == [
+        ("ConfigMap kube-system/linkerd", False),
+        ("Namespace home", False),
+    ]
+
+
+def test_owner_references_are_not_sent() -> None:
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "u"}
+    made = normalised(config(metadata={"ownerReferences": [owner]}))
+    assert "ownerReferences" not in made.objects[0].manifest["metadata"]
+    assert made.warnings == ["f.yaml:1: ownerReferences of ConfigMap a are not sent, their uids are a cluster's own"]
+
+
+def test_finalizers_are_sent_with_a_warning() -> None:
+    made = normalised(config(metadata={"finalizers": ["x.io/a", "x.io/b"]}))
+    assert made.objects[0].manifest["metadata"]["finalizers"] == ["x.io/a", "x.io/b"]
+    assert made.warnings == [
+        "f.yaml:1: ConfigMap a has finalizers (x.io/a, x.io/b): only their controller can delete it"
+    ]
+
+
+def test_a_null_timestamp_is_left_out_of_every_metadata() -> None:
+    def template(**fields: Any) -> dict[str, Any]:
+        return {"metadata": {"labels": {"x": "y"}, **fields}}
+
+    before = {
+        "template": template(creationTimestamp=None),
+        "volumeClaimTemplates": [template(creationTimestamp=None)],
+        "other": {"creationTimestamp": None},
+        "kept": template(creationTimestamp="2024-01-01T00:00:00Z"),
+    }
+    after = {**before, "template": template(), "volumeClaimTemplates": [template()]}
+    assert one(config(kind="StatefulSet", apiVersion="apps/v1", spec=before))["spec"] == after
+    assert one(config(kind="Cluster", apiVersion="x.io/v1", spec=before))["spec"] == after
+    assert before["template"] == template(creationTimestamp=None)
+
+
+WORKLOADS: list[tuple[str, str, str]] = [
+    ("apps/v1", "Deployment", "spec.template"),
+    ("batch/v1", "CronJob", "spec.jobTemplate"),
+    ("batch/v1", "CronJob", "spec.jobTemplate.spec.template"),
+    ("v1", "PodTemplate", "template"),
+]
+
+
+@pytest.mark.parametrize("part", ["labels", "annotations"])
+@pytest.mark.parametrize(("api_version", "kind", "path"), WORKLOADS)
+def test_values_in_templates_that_are_not_text_are_refused_with_their_place(
+    api_version: str, kind: str, path: str, part: str
+) -> None:
+    def workload(value: Any) -> dict[str, Any]:
+        inside: dict[str, Any] = {"metadata": {part: {"build": value}}}
+        for step in reversed(path.split(".")):
+            inside = {step: inside}
+        return {**config(apiVersion=api_version, kind=kind), **inside}
+
+    message = f"f.yaml:1: {kind} a: {path}.metadata.{part}.build is not text. Put the value in quotes."
+    assert error_of(workload(True)) == message
+    assert error_of(workload(123)) == message
+    assert one(workload("123"))
+    # The server takes it for empty text.
+    assert one(workload(None))
+
+
+def test_labels_of_claim_templates_are_text() -> None:
+    claims = [{"metadata": {"name": "a"}}, {"metadata": {"labels": {"x": 1}}}]
+    assert error_of(config(kind="StatefulSet", apiVersion="apps/v1", spec={"volumeClaimTemplates": claims})) == (
+        "f.yaml:1: StatefulSet a: spec.volumeClaimTemplates[1].metadata.labels.x is not text. Put the value in quotes."
+    )
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "refused"),
+    [
+        ("v1", "Secret", True),
+        ("v1", "ConfigMap", True),
+        ("apps/v1", "Deployment", True),
+        ("networking.k8s.io/v1", "Ingress", True),
+        ("isindir.github.com/v1alpha3", "SopsSecret", False),
+        ("x.io/v1", "Thing", False),
+    ],
+)
+def test_sops_is_refused_only_where_it_can_not_be_meant(api_version: str, kind: str, refused: bool) -> None:
+    manifest = config(kind=kind, apiVersion=api_version, sops={"mac": "x"})
+    if refused:
+        assert error_of(manifest) == f"f.yaml:1: {kind} a is encrypted with sops. It can't be applied as it is."
+    else:
+        assert one(manifest)["sops"] == {"mac": "x"}
+
+
+@pytest.mark.parametrize(
+    ("written", "account"),
+    [
+        ({"serviceAccountName": "a"}, "a"),
+        ({"serviceAccount": "a"}, "a"),
+        ({"serviceAccountName": "a", "serviceAccount": "b"}, "a"),
+        ({"serviceAccountName": "", "serviceAccount": "b"}, "b"),
+    ],
+)
+def test_both_names_of_the_service_account_are_sent(written: dict[str, str], account: str) -> None:
+    template = {"spec": {"containers": [], **written}}
+    sent = one(config(kind="Deployment", apiVersion="apps/v1", spec={"template": template}))
+    assert sent["spec"]["template"]["spec"] == {
+        "containers": [],
+        "serviceAccountName": account,
+        "serviceAccount": account,
+    }
+
+
+def test_without_a_service_account_none_is_sent() -> None:
+    assert one(config(kind="Pod", spec={"containers": []}))["spec"] == {"containers": []}
+
+
 def test_status_is_not_sent() -> None:
     assert "status" not in one(config(status={"x": 1}))
 
@@ -175,6 +338,31 @@ def test_status_is_not_sent() -> None:
 )  # fmt: skip
 def test_lists_become_their_items_and_kinds_named_so_do_not(manifest: dict[str, Any], names: list[str]) -> None:
     assert [item.key.name for item in normalised(manifest).objects] == names
+
+
+def test_b11_kinds_that_end_in_list_are_objects_and_lists_are_their_items() -> None:
+    def inner(name: str, namespace: str) -> dict[str, Any]:
+        return config(name, metadata={"namespace": namespace})
+
+    made = normalised(
+        config("a", "AllowList", apiVersion="example.com/v1", spec={"x": 1}),
+        config("b", "AllowList", apiVersion="example.com/v1", items=[]),
+        {"apiVersion": "v1", "kind": "List", "items": [inner("p", "t"), inner("q", "u")]},
+        {"apiVersion": "v1", "kind": "ConfigMapList", "items": [{"metadata": {"name": "r"}}]},
+        {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "List", "items": [config("s")]}]},
+        config("z"),
+    )
+    assert [str(item.key) for item in made.objects] == [
+        "AllowList home/a",
+        "AllowList home/b",
+        "ConfigMap t/p",
+        "ConfigMap u/q",
+        "ConfigMap home/r",
+        "ConfigMap home/s",
+        "ConfigMap home/z",
+    ]
+    assert made.objects[1].manifest["items"] == []
+    assert made.warnings == []
 
 
 def test_items_keep_their_namespaces_and_say_where_they_stand() -> None:
@@ -312,6 +500,7 @@ def test_another_groups_secret_is_not_touched() -> None:
     [
         ([{"port": 1}], [{"port": 1, "protocol": "TCP"}]),
         ([{"port": 1, "protocol": None}], [{"port": 1, "protocol": "TCP"}]),
+        ([{"port": 1, "protocol": ""}], [{"port": 1, "protocol": "TCP"}]),
         ([{"port": 1, "protocol": "UDP"}], [{"port": 1, "protocol": "UDP"}]),
         (["x", None, {}], ["x", None, {"protocol": "TCP"}]),
         ({"port": 1}, {"port": 1}),
@@ -333,6 +522,12 @@ def test_odd_pods_are_left_to_the_server(spec: Any) -> None:
     assert one(config(kind="Pod", spec=spec))["spec"] == spec
 
 
+def test_trap_37_one_port_with_two_protocols_stays_two_ports() -> None:
+    ports = [{"name": "dns", "port": 53}, {"name": "dns-udp", "port": 53, "protocol": "UDP"}]
+    service = one(config(kind="Service", spec={"ports": ports}))
+    assert [(port["port"], port["protocol"]) for port in service["spec"]["ports"]] == [(53, "TCP"), (53, "UDP")]
+
+
 def test_custom_services_are_not_touched() -> None:
     manifest = config(kind="Service", apiVersion="serving.knative.dev/v1", spec={"ports": [{"port": 1}]})
     assert one(manifest)["spec"] == {"ports": [{"port": 1}]}
@@ -347,6 +542,7 @@ def test_custom_services_are_not_touched() -> None:
         ("apps/v1", "StatefulSet", ("spec", "template", "spec")),
         ("batch/v1", "Job", ("spec", "template", "spec")),
         ("batch/v1", "CronJob", ("spec", "jobTemplate", "spec", "template", "spec")),
+        ("v1", "PodTemplate", ("template", "spec")),
         ("example.com/v1", "Deployment", ()),
         ("v1", "ConfigMap", ()),
     ],
@@ -357,6 +553,7 @@ def test_pod_specs(api_version: str, kind: str, path: tuple[str, ...]) -> None:
         value = {step: value}
     manifest = {"apiVersion": api_version, "kind": kind, **value}
     assert pod_spec(manifest) == ({"found": True} if path else None)
+    assert pod_path(manifest) == (path or None)
     assert pod_spec({"apiVersion": api_version, "kind": kind, "spec": "text"}) is None
 
 
@@ -383,8 +580,10 @@ def test_pod_specs(api_version: str, kind: str, path: tuple[str, ...]) -> None:
         (config(""), "f.yaml:1: ConfigMap has no metadata.name"),
         (config(5), "f.yaml:1: ConfigMap has a metadata.name that is not text. Put it in quotes."),
         (config(False), "f.yaml:1: ConfigMap has a metadata.name that is not text. Put it in quotes."),
-        (config(metadata={"generateName": "x-"}),
+        (config(None, metadata={"generateName": "x-"}),
          "f.yaml:1: ConfigMap uses generateName, so it has no identity. Give it metadata.name."),
+        (config(metadata={"generateName": "x-"}),
+         "f.yaml:1: ConfigMap has both name and generateName. Remove one."),
         (config(metadata={"labels": {"a": True}}),
          "f.yaml:1: ConfigMap a: metadata.labels.a is not text. Put the value in quotes."),
         (config(metadata={"annotations": {"a": None}}),
