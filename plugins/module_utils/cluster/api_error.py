@@ -20,6 +20,15 @@ _STORAGE_BUSY = ("etcdserver: leader changed", "etcdserver: no leader", "etcdser
 _WEBHOOK_DOWN = ("failed calling webhook", "conversion webhook for")
 _IMMUTABLE = re.compile(r"immutable|may not (?:be )?change|updates to .* (?:is|are) forbidden", re.DOTALL)
 _CONFLICT = re.compile(r'^conflict with "(.+?)"(?: with subresource "(.+?)")?(?: using (\S+))?')
+# From the beginning of a mapping, list or Go struct that a message quotes, as JSON (maybe within quotes) or in Go's
+# way, to the last bracket that may end it: brackets within its texts can't be told from its own.
+_STRUCTURE = re.compile(
+    r"""(?:\{\\*"|\[\\*\{|(?<=value:\ )\[|map\[[^\]\s:]{0,99}:|map\[\w*\][^{]{0,20}\{|\[\][\w.]{1,99}\{
+        |(?<!\w)&?\w+\.\w+\{)
+        (?:.*[}\]](?=\\*"?(?:[\s:,;]|\.?$))|.*)""",
+    re.DOTALL | re.VERBOSE,
+)
+_TYPED_SCALAR = re.compile(r"&value\.valueUnstructured\{Value:([^{}\[\]]*)\}")
 REFUSED_RIGHT = re.compile(
     r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) (?:resource "(?P<resource>[^"]*)"|path "(?P<path>[^"]*)")'
     r'(?: in API group "(?P<group>[^"]*)")?(?: in the namespace "(?P<namespace>[^"]*)"| at the cluster scope)?'
@@ -89,7 +98,7 @@ class ApiError(ClusterError):
         elif self.status == 422 and any(cause.field for cause in self.causes):
             text = ", ".join(map(_told, self.causes))
         else:
-            text = self.text or f"the API server answered {self.status} to {self.method} {address}"
+            text = _without_structures(self.text) or f"the API server answered {self.status} to {self.method} {address}"
         text = " ".join(text.split()).rstrip(".")
         return text if len(text) <= _MESSAGE_LENGTH else f"{text[: _MESSAGE_LENGTH - 1]}…"
 
@@ -212,11 +221,18 @@ class ApiError(ClusterError):
 
 
 def _told(cause: Cause) -> str:
-    """``field: message``, without the offending value when it is a structure.
-
-    A refused pod template would be quoted as a whole, with everything that stands in its ``env``.
-    """
-    message = re.sub(r"^Invalid value: [{\[].*[}\]]: ", "", cause.message.partition("\n@@ ")[0], flags=re.DOTALL)
+    """``field: message``, without the offending value when it is a structure."""
+    message = _without_structures(cause.message.partition("\n@@ ")[0])
+    message = re.sub(r'^Invalid value: "?\{…\}"?: ', "", message)
     # The server's word for "the object as a whole".
     field = cause.field if cause.field != "[]" else ""
     return f"{field}: {message}" if field else message
+
+
+def _without_structures(text: str) -> str:
+    """A message that quotes no mapping and no list.
+
+    A refused pod template would be quoted as a whole, with everything that stands in its ``env``; a merge patch with
+    an unknown field, too (observed), also that of a Secret.
+    """
+    return _STRUCTURE.sub("{…}", _TYPED_SCALAR.sub(r"\1", text))

@@ -11,19 +11,30 @@ import binascii
 import hashlib
 import hmac
 import json
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from .field_rules import FieldRule
+from .field_rules import FieldRule, Path, paths_for
+from .known_secrets import KnownSecrets, Secret
 from .names import LAST_APPLIED_ANNOTATION
-from .objects import Manifest
+from .objects import Manifest, ObjectKey, split_api_version
 
-SHORTEST_SECRET = 4
-"""Shorter values are left in texts: replacing every ``a`` would make the text unreadable and tell the value."""
+_DATA = ("data", "stringData")
 
-_HIDDEN = "<secret>"
+# Annotations in which other tools keep a copy of the object (kapp, Rancher, Banzai's operators, kpt, Argo CD).
+_COPIES = frozenset(
+    {
+        "kapp.k14s.io/original",
+        "kapp.k14s.io/original-diff",
+        "objectset.rio.cattle.io/applied",
+        "banzaicloud.com/last-applied",
+        "internal.config.kubernetes.io/prior-content",
+        "kots.io/last-applied",
+    }
+)
+_BEGINNINGS_OF_COPIES = ("{", "[", "H4sI")
+"""JSON, and gzip in base64."""
 
 
 class Placeholders:
@@ -46,77 +57,170 @@ class Mask:
     """What hides the secrets of one add-on in whatever is shown of its objects.
 
     :param rules: fields that the definition names to be hidden, besides the values of Secrets.
-    :param secrets: values that are hidden wherever else they stand.
+    :param known: values that are hidden wherever else they stand; made by ``with_secrets_of``.
     """
 
     placeholders: Placeholders
     rules: Sequence[FieldRule] = ()
-    secrets: frozenset[str] = frozenset()
+    known: KnownSecrets | None = None
+
+    def with_secrets_of(self, manifests: Iterable[Manifest]) -> Mask:
+        """The same mask, which also knows the secret values in these objects, and that their names are none."""
+        secrets: set[Secret] = set()
+        names: set[str] = set()
+        for manifest in manifests:
+            secrets |= self.secrets_of(manifest)
+            key = _key(manifest)
+            names |= {key.name, key.namespace}
+        return replace(self, known=self._knowing(secrets, names))
+
+    def secrets_of(self, manifest: Manifest) -> set[Secret]:
+        """The values of a Secret, also one within another object, and of the fields that the rules name."""
+        return set(_secrets_in(manifest, self._paths(manifest)))
 
     def object(self, manifest: Manifest) -> Manifest:
-        return mask_object(manifest, self.placeholders)
+        """The object, or the list of objects, without secret values; the original stays as it is.
+
+        - Every value in ``data`` and ``stringData`` of a Secret, and every scalar in a field that a rule names, becomes
+          a placeholder of its content; one under ``stringData`` equals its base64 form under ``data``.
+        - In all other texts, and in the keys of mappings, the known values and the object's own are replaced.
+        - The annotation of client-side ``kubectl apply``, a full copy of the object, is dropped from objects of every
+          kind; of a Secret, copies that other tools made are hidden as well.
+        """
+        known = self._knowing(self.secrets_of(manifest), ())
+        masked: Manifest = _Masking(self, known).value(manifest, self._paths(manifest))
+        # They are no secret, and who reads them has to be able to tell what it is.
+        masked |= {key: manifest[key] for key in ("apiVersion", "kind") if key in manifest}
+        return masked
 
     def text(self, text: str) -> str:
-        return mask_text(text, self.secrets)
+        """A text such as an API error, in which the server may quote values, with the known ones replaced."""
+        return self.known.replaced_in_message(text) if self.known else text
+
+    def _knowing(self, secrets: Collection[Secret], names: Collection[str]) -> KnownSecrets:
+        known = self.known or KnownSecrets((), (), self.placeholders.of)
+        return known.extended(secrets, names)
+
+    def _paths(self, manifest: Manifest) -> list[Path]:
+        """What the rules name in an object, and in the items of a list."""
+        paths = paths_for(self.rules, _key(manifest)) if self.rules else []
+        items = manifest.get("items")
+        if self.rules and isinstance(items, list):
+            for index, item in enumerate(items):
+                if isinstance(item, dict):
+                    paths += [("items", str(index), *path) for path in self._paths(item)]
+        return paths
 
 
-def mask_object(manifest: Manifest, placeholders: Placeholders) -> Manifest:
-    """The object, or the list of objects, without secret values; what needs no mask is shared with the original.
+@dataclass(frozen=True, slots=True)
+class _Masking:
+    mask: Mask
+    known: KnownSecrets
 
-    Every value in ``data`` and ``stringData`` of a Secret becomes a placeholder of its content, so that one written
-    under ``stringData`` equals its base64 form under ``data``. The annotation of client-side ``kubectl apply``, a full
-    copy of the object, is dropped from objects of every kind.
-    """
-    masked = _without_last_applied(manifest)
-    if isinstance(items := masked.get("items"), list):
-        masked = {**masked, "items": [mask_object(item, placeholders) if _is_map(item) else item for item in items]}
-    if _is_secret(masked):
-        for field in ("data", "stringData"):
-            if field in masked:
-                masked = {**masked, field: _mask_values(masked[field], field, placeholders)}
-    return masked
+    def value(self, value: Any, hidden: list[Path]) -> Any:
+        """:param hidden: paths from here to what is hidden."""
+        if hidden and () in hidden:
+            return self._hidden(value)
+        if isinstance(value, str):
+            return self.known.replaced(value)
+        if isinstance(value, dict):
+            return self._mapping(value, hidden)
+        if isinstance(value, list):
+            return [self.value(item, _below(hidden, str(index))) for index, item in enumerate(value)]
+        if value is None or isinstance(value, bool):
+            return value
+        return self.known.replaced_number(value)
+
+    def _mapping(self, mapping: dict[str, Any], hidden: list[Path], of_secrets: bool = False) -> dict[str, Any]:
+        """:param of_secrets: it is one of a list of Secrets, whose items do not say what they are."""
+        masked: dict[str, Any] = {}
+        is_secret = of_secrets or _is_secret(mapping)
+        for key, item in mapping.items():
+            below = _below(hidden, key)
+            if is_secret and key in _DATA:
+                masked[key] = self._data(item, key)
+            elif mapping.get("kind") == "SecretList" and key == "items" and isinstance(item, list):
+                masked[key] = [self._mapping(one, [], True) if isinstance(one, dict) else one for one in item]
+            elif key == "annotations" and isinstance(item, dict) and LAST_APPLIED_ANNOTATION in item:
+                if rest := {name: text for name, text in item.items() if name != LAST_APPLIED_ANNOTATION}:
+                    masked[key] = self.value(rest, below)
+            else:
+                copies = _copies(item) if is_secret and key == "metadata" else []
+                masked[self.known.replaced_key(key)] = self.value(item, [*below, *copies])
+        return masked
+
+    def _data(self, values: Any, field: str) -> Any:
+        of = self.mask.placeholders.of
+        if isinstance(values, dict):
+            return {self.known.replaced_key(key): of(_content(value, field)) for key, value in values.items()}
+        return values if values is None else of(_content(values, field))
+
+    def _hidden(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self.known.replaced_key(key): self._hidden(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._hidden(item) for item in value]
+        return value if value is None else self.mask.placeholders.of(_content(value, ""))
 
 
-def secret_values(manifest: Manifest) -> set[str]:
-    """The values of a Secret (or of those in a list) as text, for ``mask_text``; none for other kinds."""
-    values: set[str] = set()
-    if isinstance(items := manifest.get("items"), list):
-        values = values.union(*(secret_values(item) for item in items if _is_map(item)))
-    if _is_secret(manifest):
-        for field in ("data", "stringData"):
-            entries = manifest.get(field)
-            for value in entries.values() if isinstance(entries, dict) else ():
-                values.add(value if isinstance(value, str) else json.dumps(value))
-                values.add(_content(value, field).decode("utf-8", "replace"))
-    return values
+def _secrets_in(value: Any, hidden: list[Path], list_of_secrets: bool = False) -> Iterator[Secret]:
+    if hidden and () in hidden:
+        yield from _scalars(value, "")
+    elif isinstance(value, dict):
+        is_secret = list_of_secrets or _is_secret(value)
+        of_secrets = value.get("kind") == "SecretList"
+        for key, item in value.items():
+            if is_secret and key in _DATA:
+                values = item if isinstance(item, dict) else {"": item}
+                yield from (Secret.of(_content(one, key), name) for name, one in values.items() if one is not None)
+            elif of_secrets and key == "items" and isinstance(item, list):
+                for one in item:
+                    yield from _secrets_in(one, [], True)
+            elif isinstance(item, dict | list) or hidden:
+                yield from _secrets_in(item, _below(hidden, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if isinstance(item, dict | list) or hidden:
+                yield from _secrets_in(item, _below(hidden, str(index)))
 
 
-def mask_text(text: str, secrets: Iterable[str]) -> str:
-    """A text such as an API error, in which the server may quote values, with the given ones replaced.
-
-    Found are a value itself, its base64 form, and the form that it has inside a JSON or Go string.
-    """
-    forms: set[str] = set()
-    for secret in secrets:
-        forms |= {secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]}
-        forms.add(base64.b64encode(secret.encode("utf-8", "surrogatepass")).decode())
-    # Of two values that begin alike the longer one has to go first, or its rest would stay readable.
-    wanted = sorted((form for form in forms if len(form) >= SHORTEST_SECRET), key=lambda form: (-len(form), form))
-    return re.sub("|".join(map(re.escape, wanted)), _HIDDEN, text) if wanted else text
+def _scalars(value: Any, key: str) -> Iterator[Secret]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _scalars(item, name)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _scalars(item, key)
+    elif value is not None:
+        yield Secret(_content(value, ""))
 
 
-def _is_map(value: Any) -> bool:
-    return isinstance(value, dict)
+def _below(hidden: list[Path], step: str) -> list[Path]:
+    return [path[1:] for path in hidden if path[0] == step] if hidden else hidden
 
 
-def _is_secret(manifest: Manifest) -> bool:
+def _copies(metadata: Any) -> list[Path]:
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(annotations, dict):
+        return []
+    return [
+        ("annotations", name)
+        for name, text in annotations.items()
+        if name in _COPIES or (isinstance(text, str) and text.lstrip().startswith(_BEGINNINGS_OF_COPIES))
+    ]
+
+
+def _is_secret(manifest: dict[str, Any]) -> bool:
     return manifest.get("kind") == "Secret" and "/" not in str(manifest.get("apiVersion", ""))
 
 
-def _mask_values(values: Any, field: str, placeholders: Placeholders) -> Any:
-    if _is_map(values):
-        return {key: placeholders.of(_content(value, field)) for key, value in values.items()}
-    return values if values is None else placeholders.of(_content(values, field))
+def _key(manifest: Manifest) -> ObjectKey:
+    """The identity of what may be no proper object."""
+    metadata = manifest.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    group, _version = split_api_version(str(manifest.get("apiVersion", "")))
+    texts = (manifest.get("kind"), named.get("namespace"), named.get("name"))
+    return ObjectKey(group, *(str(text or "") for text in texts))
 
 
 def _content(value: Any, field: str) -> bytes:
@@ -129,13 +233,3 @@ def _content(value: Any, field: str) -> bytes:
         except binascii.Error:
             return raw
     return raw
-
-
-def _without_last_applied(manifest: Manifest) -> Manifest:
-    metadata = manifest.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(annotations, dict) or LAST_APPLIED_ANNOTATION not in annotations:
-        return dict(manifest)
-    rest = {key: value for key, value in annotations.items() if key != LAST_APPLIED_ANNOTATION}
-    kept = {key: value for key, value in manifest["metadata"].items() if key != "annotations"}
-    return {**manifest, "metadata": {**kept, "annotations": rest} if rest else kept}

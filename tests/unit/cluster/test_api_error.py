@@ -172,6 +172,76 @@ CASES = {
         "spec.template: field is immutable",
         values={"immutable_fields": ["spec.template"]},
     ),
+    "structure in Go's way": Case(
+        422,
+        status(
+            422,
+            "…",
+            "Invalid",
+            causes=[
+                cause('Invalid value: core.PodSpec{Env:[]core.EnvVar{{Value:"a}: b"}}}: field is immutable', "spec"),
+                cause('Invalid value: []string{"hunter2"}: too many', "x"),
+                cause('Duplicate value: {"name":"a","value":"hunter2"}', "y[1]"),
+            ],
+        ),
+        {"immutable_fields"},
+        "spec: field is immutable, x: too many, y[1]: Duplicate value: {…}",
+        values={"immutable_fields": ["spec"]},
+    ),
+    "merge patch that is quoted as a whole": Case(
+        422,
+        status(
+            422,
+            'Secret "a" is invalid: patch: Invalid value: "map[data:map[p:aHVudGVyMg==] x:1]": strict decoding error:'
+            ' unknown field "spec.a[0].x"',
+            "Invalid",
+        ),
+        {"is_bad_manifest"},
+        'Secret "a" is invalid: patch: Invalid value: "{…}": strict decoding error: unknown field "spec.a[0].x"',
+    ),
+    "patch that is quoted as JSON in quotes": Case(
+        400,
+        status(400, r'error decoding "{\"data\":{\"p\":\"hunter2\"}}": unexpected end', "BadRequest"),
+        {"is_bad_manifest"},
+        'error decoding "{…}": unexpected end',
+    ),
+    "structure that was cut": Case(
+        400,
+        status(400, 'cannot handle {"data":{"p":"hunter2', "BadRequest"),
+        {"is_bad_manifest"},
+        "cannot handle {…}",
+    ),
+    "wrong type": Case(
+        500,
+        status(
+            500,
+            "failed to create typed patch object (d/a; /v1, Kind=ConfigMap): .metadata.labels.a: expected string, got"
+            " &value.valueUnstructured{Value:true}",
+        ),
+        {"is_bad_manifest"},
+        "failed to create typed patch object (d/a; /v1, Kind=ConfigMap): .metadata.labels.a: expected string, got true",
+    ),
+    "wrong type, with a structure in the text": Case(
+        500,
+        status(
+            500,
+            "failed to create typed patch object (d/a; /v1, Kind=ConfigMap): .data.a: expected string, got"
+            ' &value.valueUnstructured{Value:map[string]interface {}{"p":"hunter2"}}',
+        ),
+        {"is_bad_manifest"},
+        "failed to create typed patch object (d/a; /v1, Kind=ConfigMap): .data.a: expected string, got {…}",
+    ),
+    "keys of a list that stand twice": Case(
+        500,
+        status(
+            500,
+            "failed to create typed patch object (d/a; apps/v1, Kind=Deployment): .spec.template.spec.containers"
+            '[name="c"].env: duplicate entries for key [name="A"]',
+        ),
+        {"is_bad_manifest"},
+        "failed to create typed patch object (d/a; apps/v1, Kind=Deployment): .spec.template.spec.containers"
+        '[name="c"].env: duplicate entries for key [name="A"]',
+    ),
     "clusterIP": Case(
         422,
         status(

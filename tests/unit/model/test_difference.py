@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 from typing import Any
@@ -108,17 +109,86 @@ def test_true_is_not_one_and_key_order_is_no_difference() -> None:
     assert difference({"b": 2, "a": 1}, {"a": 1, "b": 3}, MASK).unified("x").count("\n-") == 1
 
 
-def test_carriage_returns_are_visible() -> None:
+def test_b25_a_difference_in_carriage_returns_only_is_visible() -> None:
     change = difference(config_map({"a": "x\ny\n"}), config_map({"a": "x\r\ny\r\n"}), MASK)
-    assert '+  a: "x\\r\\ny\\r\\n"\n' in change.unified("x")
+    assert "-    x\n-    y\n+    x␍\n+    y␍\n" in change.unified("x")
+    assert change.patch == [{"op": "replace", "path": "/data/a", "value": "x\r\ny\r\n"}]
+
+
+def test_b20_base64_noise_is_shortened_in_the_diff_and_not_in_the_patch() -> None:
+    old, new = (base64.b64encode(bytes(range(200)) + end).decode() for end in (b"a", b"b"))
+    change = difference(config_map({"ca": old}), config_map({"ca": new}), MASK)
+    removed, added = [line for line in change.unified("x").splitlines() if line[:4] in ("-  c", "+  c")]
+    assert removed[1:] != added[1:]
+    assert max(len(removed), len(added)) < 80
+    assert change.patch == [{"op": "replace", "path": "/data/ca", "value": new}]
+
+
+def test_long_lines_are_shown_around_their_first_difference() -> None:
+    panels = ",".join(f'{{"panel": {at}}}' for at in range(1000))
+    before, after = config_map({"a": panels}), config_map({"a": panels.replace('{"panel": 700}', '{"panel": "x"}')})
+    change = difference(before, after, MASK)
+    removed, added = [line for line in change.unified("x").splitlines() if line[:3] in ("-  ", "+  ")]
+    for line in (removed, added):
+        assert len(line) < 500
+        assert line[1:10] == "  a: '{\"p"
+        assert '{"panel": 699},{"panel": ' in line
+        assert line.endswith(f"… ({len(panels) + 7} characters)")
+    assert '{"panel": 700}' in removed
+    assert '{"panel": "x"}' in added
+    assert max(map(len, difference(None, before, MASK).after.splitlines())) < 500
+    unchanged = difference(before, config_map({"a": panels, "b": "1"}), MASK)
+    assert max(map(len, unchanged.unified("x").splitlines())) < 500
+
+
+@pytest.mark.parametrize("length", [499, 600, 5000])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(["{x}a"], ["{x}b"]), (["{x}"], ["{x}a"]), (["{x}a"], ["z", "{x}b", "y"]), (["{x}a", "{x}b"], ["{x}b", "{x}c"])],
+)
+def test_long_lines_that_differ_never_look_the_same(length: int, before: list[str], after: list[str]) -> None:
+    text = "word " * (length // 5)
+    old, new = ("\n".join(line.format(x=text) for line in lines) for lines in (before, after))
+    change = difference(config_map({"a": old}), config_map({"a": new}), MASK)
+    assert change.before != change.after
+    shown = [line for line in change.unified("x").splitlines()[2:] if line[0] in "-+"]
+    assert len({line[1:] for line in shown}) == len(shown)
 
 
 @pytest.mark.parametrize(
     ("limit", "end"),
-    [(1, "@@ -0,0 +1,2 @@\n… 2 more lines\n"), (3, "+a: 1\n+b: 2\n"), (0, "… 3 more lines\n")],
+    [
+        (1, "@@ -0,0 +1,2 @@\n… 2 more lines\n"),
+        (2, "+a: 1\n… 1 more line\n"),
+        (3, "+a: 1\n+b: 2\n"),
+        (0, "… 3 more lines\n"),
+    ],
 )
 def test_long_diffs_are_cut(limit: int, end: str) -> None:
     assert difference(None, {"a": 1, "b": 2}, MASK).unified("x", limit).endswith(end)
+
+
+@pytest.mark.parametrize(("limit", "more"), [(10_000, 0), (200, 82), (60, 99), (10, 101), (0, 101)])
+def test_diffs_are_cut_between_lines(limit: int, more: int) -> None:
+    change = difference(None, {f"k{at:02}": "x" for at in range(100)}, MASK)
+    text = change.unified("x", limit_characters=limit)
+    lines = text.splitlines()
+    assert lines[:2] == ["--- x", "+++ x"]
+    assert lines[-1] == (f"… {more} more lines" if more else "+k99: x")
+    assert len(lines) == 2 + 101 - more + bool(more)
+    assert len(text) <= max(limit, len("--- x\n+++ x\n… 101 more lines\n"))
+
+
+def test_both_limits_hold() -> None:
+    change = difference(None, {f"k{at:02}": "x" for at in range(100)}, MASK)
+    assert change.unified("x", 5, 10_000).splitlines()[-1] == "… 96 more lines"
+    assert change.unified("x", 90, 100).splitlines()[-1] == "… 94 more lines"
+
+
+def test_a_change_that_looks_like_none_is_one() -> None:
+    change = difference(config_map({"a": "\\u200b\n"}), config_map({"a": "\u200b\n"}), MASK)
+    assert change.changed
+    assert change.unified("x") == "--- x\n+++ x\n… differs only in characters that look the same\n"
 
 
 def test_diffs_by_chance_rebuild_the_other_side() -> None:
