@@ -91,9 +91,9 @@ class PlanItem:
             self.before, self.after, self.patch = shown.before, shown.after, shown.patch
         return shown.changed
 
-    def unified(self, limit_lines: int | None = None) -> str:
-        """The masked unified diff, empty when nothing is shown to change."""
-        return Difference(self.before, self.after, self.patch).unified(self.header, limit_lines)
+    def unified(self, limit_lines: int | None = None, limit_characters: int | None = None) -> str:
+        """The masked unified diff, empty when nothing is shown to change; what was cut is said in its last line."""
+        return Difference(self.before, self.after, self.patch).unified(self.header, limit_lines, limit_characters)
 
     @property
     def foreign(self) -> bool:

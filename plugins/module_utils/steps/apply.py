@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from ..cluster.client import ApiError
@@ -17,7 +18,7 @@ from ..cluster.readiness import Readiness, wait_until_ready
 from ..model.bundle import Bundle
 from ..model.errors import AddonError, ClusterError, PlanError, ReadinessError
 from ..model.graph import Graph, Node, NodeResult
-from ..model.masking import mask_text, secret_values
+from ..model.masking import Mask
 from ..model.names import OWNER_LABEL
 from ..model.normalise import is_definition, kinds_of_definition
 from ..model.objects import Manifest, ObjectKey
@@ -25,6 +26,7 @@ from ..model.outcome import AppliedObject, Outcome
 from ..model.ownership import facts_of, fingerprint
 from ..model.plan import APPLIES, Plan, PlanItem
 from ..model.wording import listed
+from .absorption import absorb
 from .custom_resources import definition_facts
 from .failures import failure_kept
 from .lock import held
@@ -84,6 +86,14 @@ class _Application:
     def __post_init__(self) -> None:
         self.name = self.bundle.name
         self._bodies = {item.key: item.manifest for item in self.bundle.objects}
+        self._bodies |= {item.key: item.body for item in self.plan.items if item.body is not None}
+
+    @cached_property
+    def _mask(self) -> Mask:
+        """What hides the secrets of all objects of the add-on in messages."""
+        return self.session.mask(self.name).with_secrets_of(
+            item.manifest for item in [*self.bundle.objects, *self.bundle.hooks]
+        )
 
     # Applying
 
@@ -126,7 +136,7 @@ class _Application:
         try:
             live = self._update(item, path, body) if item.uid else self._create(item, path, body)
         except ApiError as error:
-            error.message = mask_text(error.message, secret_values(body))
+            error.message = self._mask.text(error.message)
             raise error.about(addon=self.name, subject=str(item.key)) from None
         if live is None:
             return
@@ -148,10 +158,13 @@ class _Application:
 
     def _update(self, item: PlanItem, path: str, body: Manifest) -> Manifest:
         """Apply onto the very object that was planned; writes to its status in between do not matter."""
-        client, version = self.session.acting, item.resource_version
+        client, version, expected = self.session.acting, item.resource_version, item.fingerprint
         for _attempt in range(_GUARD_ATTEMPTS):
-            guarded = {**body, "metadata": {**body["metadata"], "uid": item.uid, "resourceVersion": version}}
             try:
+                if item.absorbs and expected == item.fingerprint:
+                    absorbed = self._absorb(item, path, body, version)
+                    version, expected = _version(absorbed), fingerprint(self.session.key, absorbed)
+                guarded = {**body, "metadata": {**body["metadata"], "uid": item.uid, "resourceVersion": version}}
                 applied: Manifest = client.apply(path, guarded, force=True).body
             except ApiError as error:
                 if not error.precondition_failed:
@@ -163,14 +176,26 @@ class _Application:
                 raise _moved(item, "it was deleted")
             if live["metadata"]["uid"] != item.uid:
                 raise _moved(item, "it was deleted and made again")
-            if fingerprint(self.session.key, live) != item.fingerprint:
+            if fingerprint(self.session.key, live) != expected:
                 # A repeated request finds its own work done: then there is nothing left to apply.
                 predicted: Manifest = client.apply(path, body, dry_run=True, force=True).body
                 if predicted == live:
                     return live
                 raise _moved(item, "it was changed")
-            version = live["metadata"]["resourceVersion"]
+            version = _version(live)
         raise _moved(item, "it changes all the time")
+
+    def _absorb(self, item: PlanItem, path: str, body: Manifest, version: str) -> Manifest:
+        """Make the fields of former tools ours, if the object is still the one that was planned.
+
+        :raises ApiError: it is not (``precondition_failed``).
+        """
+        live = self.session.acting.find(path)
+        if live is None or live["metadata"]["uid"] != item.uid:
+            raise _moved(item, "it was deleted")
+        if _version(live) != version and fingerprint(self.session.key, live) != item.fingerprint:
+            raise _moved(item, "it was changed")
+        return absorb(self.session.acting, path, live, body["apiVersion"], item.absorbs)
 
     def _resource(self, item: PlanItem) -> Resource:
         resource = self.session.discovery.find(item.key.group, item.version, item.key.kind)
@@ -189,7 +214,7 @@ class _Application:
                 path = path_of(resource, item.key.namespace, item.key.name)
                 self.session.acting.apply(path, body, dry_run=True, force=True)
             except ApiError as error:
-                refused.append(f"{item.key}: {mask_text(error.message, secret_values(body))}")
+                refused.append(f"{item.key}: {self._mask.text(error.message)}")
         if refused:
             more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
             raise PlanError(f"{refused[0]}{more}", addon=self.name, hint="nothing but namespaces and kinds was applied")
@@ -254,13 +279,17 @@ class _Application:
         self.renewal.check()
         unready = {key: state for key, state in states.items() if state.state != "ready"}
         if unready:
-            raise _unready(self.name, unready, timeout)
+            raise _unready(self.name, unready, timeout, self._mask)
 
     def _save(self) -> None:
         outcome = self.session.directory.outcome(self.name)
         outcome.applied += self._applied
         self._applied = []
         self.session.directory.save_outcome(outcome)
+
+
+def _version(manifest: Manifest) -> str:
+    return str(manifest["metadata"]["resourceVersion"])
 
 
 def _moved(item: PlanItem, what: str) -> PlanError:
@@ -285,9 +314,9 @@ def _failure(
     return PlanError(f"{message}{more}{waiting}", addon=name, subject=str(key), hint=hint)
 
 
-def _unready(name: str, unready: dict[ObjectKey, Readiness], timeout: float) -> ReadinessError:
+def _unready(name: str, unready: dict[ObjectKey, Readiness], timeout: float, mask: Mask) -> ReadinessError:
     failed = {key: state for key, state in unready.items() if state.state == "failed"}
-    shown = listed([f"{key} ({state.reason})" for key, state in sorted((failed or unready).items())], 3)
+    shown = mask.text(listed([f"{key} ({state.reason})" for key, state in sorted((failed or unready).items())], 3))
     if failed:
         return ReadinessError(f"failed: {shown}", addon=name, hint="mend the source, or delete what is stuck")
     return ReadinessError(

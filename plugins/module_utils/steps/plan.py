@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..model.bundle import Bundle
 from ..model.errors import PlanError
 from ..model.keyed_hash import keyed_hash
+from ..model.made_up import stable
 from ..model.plan import Plan
 from .claims import settle_claims, sources_by_addon
 from .dependencies import changed_dependency
@@ -17,6 +18,7 @@ from .gates import judge
 from .plan_of_left import LeftPlanner
 from .plan_of_source import SourcePlanner
 from .session import Session
+from .shown_states import States
 
 
 def plan(session: Session, name: str) -> Plan:
@@ -58,8 +60,12 @@ def _replan_reason(session: Session, known: Plan) -> str:
 
 def _plan(session: Session, bundle: Bundle, *, fresh: bool) -> Plan:
     record = session.record(bundle.name)
-    items = SourcePlanner(session, bundle).items()
-    left, gone = LeftPlanner(session, bundle, fresh).items({item.uid for item in items if item.uid})
+    states = States()
+    items = SourcePlanner(session, bundle, states).items()
+    left, gone = LeftPlanner(session, bundle, states, fresh).items({item.uid for item in items if item.uid})
+    states.show(
+        [*items, *left], session.mask(bundle.name), (item.manifest for item in [*bundle.objects, *bundle.hooks])
+    )
     made = Plan(
         name=bundle.name,
         bundle_digest=bundle.digest,
@@ -68,7 +74,7 @@ def _plan(session: Session, bundle: Bundle, *, fresh: bool) -> Plan:
         items=[*items, *left],
         gone=gone,
     )
-    bodies = {item.key: item.manifest for item in bundle.objects}
+    bodies = {item.key: stable(item.manifest, item.second) for item in bundle.objects}
     for item in made.items:
         body = keyed_hash(session.key, bodies.get(item.key))
         facts = [item.key.to_json(), item.version, item.action, item.fingerprint, body]

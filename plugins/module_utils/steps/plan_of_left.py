@@ -17,6 +17,7 @@ from ..model.objects import ObjectKey
 from ..model.ownership import fingerprint, own_entry
 from ..model.plan import PlanItem
 from .session import Session
+from .shown_states import States
 
 # A mass deletion is refused unless the definition allows it: more than this many, and more than half of the inventory.
 _MASS_DELETION = 10
@@ -24,10 +25,15 @@ _MASS_DELETION = 10
 
 @dataclass
 class LeftPlanner:
-    """Plans what one add-on does not have in its source any more. With ``fresh`` the cluster is looked at anew."""
+    """Plans what one add-on does not have in its source any more.
+
+    :param states: gets what is to be deleted.
+    :param fresh: whether the cluster is looked at anew.
+    """
 
     session: Session
     bundle: Bundle
+    states: States
     fresh: bool
 
     @cached_property
@@ -137,4 +143,4 @@ class LeftPlanner:
             return
         if live:
             made.fingerprint = fingerprint(self.session.key, live)
-            made.show(live, None, self.session.mask(self.bundle.name))
+            self.states.note(made.key, live, None)

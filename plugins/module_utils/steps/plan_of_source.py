@@ -1,4 +1,7 @@
-"""Plans the objects that the source has: each is dry-run, and compared with the live object it was computed from."""
+"""Plans the objects that the source has: each is dry-run, and compared with the live object it was computed from.
+
+What can't be dry-run, since its namespace or its kind comes or changes with the same run, is checked offline.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,38 @@ from functools import cached_property
 from ..cluster.client import ApiError
 from ..cluster.discovery import Resource, path_of
 from ..model.bundle import Bundle, BundleObject
+from ..model.difference import differs
 from ..model.errors import AddonError
-from ..model.masking import Mask, mask_text, secret_values
 from ..model.names import FIELD_MANAGER, OWNER_LABEL, RECORD_GROUP
 from ..model.normalise import describe_kind, is_definition, kinds_of_definition
+from ..model.object_faults import bundle_faults, object_faults
 from ..model.objects import GroupKind, Manifest, ObjectKey
 from ..model.ownership import facts_of, fingerprint, own_entry
 from ..model.plan import CHANGES, PlanItem, Takeover
+from ..model.predecessors import without_marks
 from ..model.prediction import overlaid
+from ..model.wording import listed
+from .absorption import absorbed_at_adoption, predict
+from .bodies import Bodies, Body
 from .custom_resources import definition_facts
 from .dependencies import bundles_of_dependencies, dependencies
+from .schemas import Schemas
 from .session import Session
+from .shown_states import States
 
 _READ_ATTEMPTS = 4
 
 
 @dataclass
 class SourcePlanner:
-    """Plans one bundle against the cluster, its CustomResourceDefinitions before everything else."""
+    """Plans one bundle against the cluster, its CustomResourceDefinitions before everything else.
+
+    :param states: gets what each object is and will be.
+    """
 
     session: Session
     bundle: Bundle
+    states: States
     _changing_kinds: set[GroupKind] = field(default_factory=set)
 
     def items(self) -> list[PlanItem]:
@@ -38,25 +52,58 @@ class SourcePlanner:
         planned = {item.key: item for item in self.session.each(self._item, definitions)}
         self._changing_kinds = self._kinds_of_changing_definitions(list(planned.values()))
         planned |= {item.key: item for item in self.session.each(self._item, others)}
+        self._doubt_made_up([planned[item.key] for item in self.bundle.objects if item.second is not None])
         return [planned[item.key] for item in self.bundle.objects]
+
+    def _doubt_made_up(self, items: list[PlanItem]) -> None:
+        """What a chart makes up fits together (a password and its hash), so one part that is made anew may not fit."""
+        there = [item for item in items if item.uid]
+        for item in items:
+            if item.action == "create" and there:
+                item.warnings.append(f"gets values made up anew, and {there[0].key} keeps its own: see if they fit")
 
     def _kinds_of_changing_definitions(self, own: list[PlanItem]) -> set[GroupKind]:
         """Kinds whose schema this run changes, in this add-on or in one that it depends on."""
-        changing = {item.key for item in own if item.action in CHANGES}
+        changing = {item.key for item in own if item.action in CHANGES and self._schema_moves(item)}
         for name in dependencies(self.session, self.bundle.name):
             plan = self.session.directory.plan(name)
             changing |= {item.key for item in plan.changes} if plan else set()
         definitions = (manifest for key, manifest in self._bringing if key in changing and is_definition(manifest))
         return {(group, kind) for item in definitions for group, _version, kind, _ in kinds_of_definition(item)}
 
-    @cached_property
-    def _mask(self) -> Mask:
-        return self.session.mask(self.bundle.name)
+    def _schema_moves(self, item: PlanItem) -> bool:
+        before, after = self.states.of(item.key)
+        return before is None or after is None or before.get("spec") != after.get("spec")
 
     @cached_property
     def _bringing(self) -> list[tuple[ObjectKey, Manifest]]:
         bundles = [self.bundle, *bundles_of_dependencies(self.session, self.bundle.name)]
         return [(item.key, item.manifest) for bundle in bundles for item in bundle.objects]
+
+    @cached_property
+    def _schemas(self) -> Schemas:
+        return Schemas(self.session, [manifest for _key, manifest in self._bringing if is_definition(manifest)])
+
+    @cached_property
+    def _clashes(self) -> dict[ObjectKey, list[str]]:
+        return bundle_faults(item.manifest for item in self.bundle.objects)
+
+    @cached_property
+    def _bodies(self) -> Bodies:
+        return Bodies(self.session, self.bundle.name, self._schemas, [manifest for _key, manifest in self._bringing])
+
+    @cached_property
+    def _too_early(self) -> str:
+        """Why a render with the cluster's help says nothing final: it did not find yet what it depends on."""
+        if not self.bundle.connected:
+            return ""
+        own = self.bundle.keys()
+        brought = (manifest for key, manifest in self._bringing if key not in own and is_definition(manifest))
+        for definition in brought:
+            for group, version, kind, _ in kinds_of_definition(definition):
+                if self.session.discovery.find(group, version, kind) is None:
+                    return f"the chart asks the cluster, which will have {describe_kind(group, version, kind)} by then"
+        return ""
 
     @cached_property
     def _coming_namespaces(self) -> set[str]:
@@ -74,7 +121,9 @@ class SourcePlanner:
         made = PlanItem(key, item.version, "blocked", "unknown", source=item.source, generated=item.generated)
         resource = self.session.discovery.find(group, item.version, key.kind)
         try:
-            if resource is None:
+            if faults := [*object_faults(item.manifest), *self._clashes.get(key, [])]:
+                made.verdict, made.reason = "verified", listed(faults, 3)
+            elif resource is None:
                 self._unserved(made, item)
             elif group == RECORD_GROUP:
                 made.verdict, made.reason = "verified", "records of this product are not installed by an add-on"
@@ -84,6 +133,8 @@ class SourcePlanner:
                 self._check(made, item, resource)
         except AddonError as error:
             self._failed(made, item, error)
+        if made.verdict == "verified" and made.action != "blocked" and self._too_early:
+            made.verdict, made.reason = "simulated", self._too_early
         return made
 
     def _unserved(self, made: PlanItem, item: BundleObject) -> None:
@@ -107,34 +158,62 @@ class SourcePlanner:
         key = item.key
         older = self.session.discovery.preferred(key.group, key.kind)
         live = self.session.acting.find(path_of(older, key.namespace, key.name)) if older else None
+        body = self._bodies.of(item, live, [])
+        self._note(made, item, body)
         if live:
-            self._compare(made, item, live, overlaid(live, item.manifest))
+            self._compare(made, item, body.manifest, live, overlaid(live, body.manifest), [])
             made.facts = None
             if made.action == "unchanged":
                 made.action = "adopt"
         else:
             made.action = "create"
-            made.show(None, item.manifest, self._mask)
+            self.states.note(key, None, body.manifest)
         if made.action != "blocked":
             made.verdict, made.reason = "simulated", reason
+            self._check_offline(made, body.manifest)
+
+    def _check_offline(self, made: PlanItem, body: Manifest) -> None:
+        faults = self._schemas.faults(body)
+        if faults:
+            made.action, made.reason = "blocked", f"{made.reason}, and its schema refuses it: {listed(faults, 3)}"
+        elif not self._schemas.checked(body):
+            made.reason += ", and no schema is known to check it with"
 
     def _check(self, made: PlanItem, item: BundleObject, resource: Resource) -> None:
         """Dry-run the object and compare the reply with the live object it was computed from."""
         path = path_of(resource, item.key.namespace, item.key.name)
         for _attempt in range(_READ_ATTEMPTS):
-            predicted, created = self._dry_run(made, path, item.manifest)
-            live = None if created else self.session.acting.find(path)
-            if created or (live and _version(live) == _version(predicted)):
+            live = self.session.acting.find(path)
+            absorbed = absorbed_at_adoption(live, item.manifest["apiVersion"]) if live else []
+            body = self._bodies.of(item, live, absorbed)
+            predicted, created = self._dry_run(made, path, body.manifest)
+            if created == (live is None) and (live is None or _version(live) == _version(predicted)):
                 break
         else:
             made.reason = "the live object changed each time it was read"
             return
         made.verdict = "verified"
+        self._note(made, item, body)
         if live is None:
             made.action = "create"
-            made.show(None, _presentable(predicted, item.manifest), self._mask)
-        else:
-            self._compare(made, item, live, predicted)
+            self.states.note(item.key, None, _presentable(predicted, body.manifest))
+            return
+        if absorbed:
+            absorption = predict(self.session.acting, path, predicted, absorbed)
+            made.absorbs, made.removes = sorted({entry.manager for entry in absorbed}), absorption.removed
+            predicted = absorption.predicted
+            if absorption.uncertain:
+                made.verdict, made.reason = "simulated", absorption.uncertain
+        self._compare(made, item, body.manifest, live, predicted, made.absorbs)
+        if made.action != "blocked" and item.key.group_kind in self._changing_kinds:
+            made.verdict, made.reason = "simulated", f"the definition of {item.key.kind} changes with this run"
+            self._check_offline(made, body.manifest)
+
+    def _note(self, made: PlanItem, item: BundleObject, body: Body) -> None:
+        made.body = body.manifest if body.manifest != item.manifest else None
+        made.yields = body.yields
+        if body.doubt:
+            made.warnings.append(body.doubt)
 
     def _dry_run(self, made: PlanItem, path: str, body: Manifest) -> tuple[Manifest, bool]:
         """The server's prediction and whether it would be created; fields of other managers are noted."""
@@ -150,30 +229,41 @@ class SourcePlanner:
         made.warnings = list(response.warnings)
         return response.body, response.status == 201
 
-    def _compare(self, made: PlanItem, item: BundleObject, live: Manifest, predicted: Manifest) -> None:
+    def _compare(
+        self,
+        made: PlanItem,
+        item: BundleObject,
+        body: Manifest,
+        live: Manifest,
+        predicted: Manifest,
+        absorbs: list[str],
+    ) -> None:
         metadata = live["metadata"]
         made.owner = (metadata.get("labels") or {}).get(OWNER_LABEL, "")
         made.uid, made.resource_version = metadata["uid"], metadata["resourceVersion"]
         made.fingerprint = fingerprint(self.session.key, live)
         if item.generated and made.owner != self.bundle.name:
             made.action, made.reason = "unchanged", "exists already and stays whose it is"
+            made.absorbs, made.removes, made.takes_over = [], [], []
             return
         if metadata.get("deletionTimestamp"):
             finalizers = ", ".join(metadata.get("finalizers") or []) or "none"
             made.verdict, made.reason = "unknown", f"is being deleted (finalizers: {finalizers})"
             return
-        if made.show(live, predicted, self._mask):
+        if differs(without_marks(live, bool(absorbs)), without_marks(predicted, bool(absorbs))):
             made.action = "update"
-        elif made.owner != self.bundle.name or _fields(live) != _fields(predicted):
+        elif made.owner != self.bundle.name or absorbs or _fields(live) != _fields(predicted):
             made.action = "adopt"
         else:
             made.action = "unchanged"
-            made.facts = facts_of(self.session.key, predicted, item.manifest, definition_facts(self.session, item.key))
+            made.facts = facts_of(self.session.key, predicted, body, definition_facts(self.session, item.key))
+        if made.action != "unchanged" or item.key.group_kind == ("", "Secret"):
+            # What a Secret holds beside ours may stand in a difference elsewhere; the other states are not needed.
+            self.states.note(item.key, live, predicted)
 
     def _failed(self, made: PlanItem, item: BundleObject, error: AddonError) -> None:
         """A dry run that did not work is this object's result, told apart by what it says of the object."""
-        message = mask_text(error.message, secret_values(item.manifest))
-        made.action, made.verdict, made.reason = "blocked", "unknown", message
+        made.action, made.verdict, made.reason = "blocked", "unknown", error.message
         if not isinstance(error, ApiError):
             return
         key = item.key
@@ -186,12 +276,14 @@ class SourcePlanner:
                     f"namespace {key.namespace} does not exist. Set createNamespace: true, or add it to the source"
                 )
         elif error.forbidden:
-            made.reason = f"no right to dry-run it: {message}. {self._right_hint}"
+            made.reason = f"no right to dry-run it: {error.message}. {self._right_hint}"
+        elif error.terminating_namespace:
+            made.reason = f"namespace {key.namespace} is being deleted: run again when it is gone"
         elif not error.retryable and key.group_kind in self._changing_kinds:
             # The schema that refuses it is not the one that it will meet.
             self._simulate(made, item, f"the definition of {key.kind} changes with this run")
         elif not error.retryable:
-            made.verdict, made.reason = "verified", f"the API server refuses it: {message}"
+            made.verdict, made.reason = "verified", f"the API server refuses it: {error.message}"
 
     @property
     def _right_hint(self) -> str:

@@ -14,7 +14,6 @@ from ..cluster.discovery import path_of
 from ..cluster.lease import Renewal
 from ..model.errors import AddonError, PlanError
 from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
-from ..model.masking import mask_text, secret_values
 from ..model.names import OWNER_LABEL
 from ..model.objects import Manifest, ObjectKey
 from ..model.outcome import ObjectResult, Outcome
@@ -109,7 +108,8 @@ class _Deletion:
             if error.not_found:
                 self._note(gone=[item.key])
                 return None, False
-            error.message = mask_text(error.message, secret_values(live or {}))
+            mask = self.session.mask(self.name).with_secrets_of([live] if live else [])
+            error.message = mask.text(error.message)
             return error.about(subject=str(item.key)), False
         self._note(pruned=[ObjectResult(item.key)])
         return None, True

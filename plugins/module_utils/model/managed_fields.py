@@ -1,0 +1,195 @@
+"""The fields that managers own in an object, as its ``managedFields`` tell them, and what follows from them.
+
+``fieldsV1`` is a tree: ``f:name`` is a field, ``k:{…}`` an item of a list by its keys, ``v:…`` one by its value,
+``i:0`` one by its index, ``.`` the thing itself. A leaf owns all that is below it. Source: structured-merge-diff,
+``fieldpath/serialize.go``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .field_rules import Path
+from .objects import Manifest
+
+FieldTree = dict[str, Any]
+_Member = tuple[str, ...]
+
+NOTHING: Any = object()
+"""Stands for a field that is not there, where ``None`` is a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of ``managedFields``; ``subresource`` is empty for the object itself."""
+
+    manager: str
+    operation: str
+    subresource: str
+    api_version: str
+    fields: FieldTree
+
+    @classmethod
+    def of(cls, value: dict[str, Any]) -> Entry:
+        return cls(
+            value.get("manager") or "",
+            value.get("operation") or "",
+            value.get("subresource") or "",
+            value.get("apiVersion") or "",
+            value.get("fieldsV1") or {},
+        )
+
+
+def entries_of(manifest: Manifest) -> list[Entry]:
+    return [Entry.of(value) for value in manifest["metadata"].get("managedFields") or []]
+
+
+def owners_of(manifest: Manifest, path: Path) -> list[Entry]:
+    """The entries that own the field at a path of this object, or something below or around it."""
+    return [entry for entry in entries_of(manifest) if _owns(entry.fields, manifest, path)]
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """What stands at a path, ``NOTHING`` when nothing does."""
+    for step in path:
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return NOTHING
+    return value
+
+
+def _owns(fields: FieldTree, value: Any, path: Path) -> bool:
+    if not path:
+        return True
+    if not fields:
+        return False
+    step, rest = path[0], path[1:]
+    for name, below in _children(fields):
+        if isinstance(value, dict) and name == f"f:{step}":
+            # An empty tree below a field owns it as a whole.
+            return not below or _owns(below, value.get(step), rest)
+        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            index = int(step)
+            if _selects(name, value[index], index):
+                return not below or _owns(below, value[index], rest)
+    return False
+
+
+def _children(fields: FieldTree) -> Iterator[tuple[str, FieldTree]]:
+    return ((name, below) for name, below in fields.items() if name != ".")
+
+
+def _selects(name: str, item: Any, index: int) -> bool:
+    """Whether a step of ``fieldsV1`` into a list means this item."""
+    kind, _, text = name.partition(":")
+    match kind:
+        case "i":
+            return text == str(index)
+        case "v":
+            return bool(item == json.loads(text))
+        case "k":
+            keys: dict[str, Any] = json.loads(text)
+            return isinstance(item, dict) and all(item.get(key) == value for key, value in keys.items())
+    return False
+
+
+def members_of(fields: FieldTree) -> set[_Member]:
+    """Everything that a tree owns: its leaves, and what is marked with ``.``."""
+    return set(_members(fields, ()))
+
+
+def _members(fields: FieldTree, above: _Member) -> Iterator[_Member]:
+    for name, below in fields.items():
+        if name == ".":
+            yield above
+        elif not below:
+            yield (*above, name)
+        else:
+            yield from _members(below, (*above, name))
+
+
+def union_of(trees: Iterable[FieldTree]) -> FieldTree:
+    """The tree that owns what any of these owns."""
+    united: FieldTree = {}
+    for tree in trees:
+        _unite(united, tree)
+    return united
+
+
+def _unite(into: FieldTree, tree: FieldTree) -> None:
+    for name, below in tree.items():
+        known = into.get(name)
+        if known is None:
+            into[name] = union_of([below])
+        elif bool(known) != bool(below) and name != ".":
+            # One owns all of it, the other a part: together both, as the server keeps such a pair.
+            _unite(known, {".": {}, **below})
+        else:
+            _unite(known, below)
+
+
+def lost_with(absorbed: Iterable[FieldTree], kept: Iterable[FieldTree]) -> list[_Member]:
+    """What the absorbed trees own and the kept ones don't; what is within something that goes is not told apart.
+
+    A list item or a mapping of which somebody else owns a part stays, as server-side apply adds such things back.
+    """
+    others = members_of(union_of(kept))
+    held = {member[:length] for member in others for length in range(len(member) + 1)}
+    lost = {member for member in members_of(union_of(absorbed)) if member not in held and not _is_key(member)}
+    return sorted(member for member in lost if not any(member[:length] in lost for length in range(len(member))))
+
+
+def _is_key(member: _Member) -> bool:
+    """Whether it is one of the fields by which an item of a list is told apart: the item stays, so does its key."""
+    if len(member) < 2 or not member[-2].startswith("k:"):
+        return False
+    return member[-1].removeprefix("f:") in json.loads(member[-2][2:])
+
+
+def without(manifest: Manifest, members: Iterable[_Member]) -> tuple[Manifest, list[str]]:
+    """The object without these fields, and those that really went, such as ``.data.key`` or ``.spec.ports[port=80]``.
+
+    What is unchanged is shared with the original.
+    """
+    removed: list[str] = []
+    kept: Manifest = manifest
+    for member in members:
+        kept = _without(kept, member, "", removed)
+    return kept, sorted(removed)
+
+
+def _without(value: Any, steps: _Member, shown: str, removed: list[str]) -> Any:
+    name, rest = steps[0], steps[1:]
+    if isinstance(value, dict) and name.startswith("f:"):
+        field = name[2:]
+        if field not in value:
+            return value
+        title = f"{shown}.{field}"
+        if not rest:
+            removed.append(title)
+            return {key: one for key, one in value.items() if key != field}
+        changed = _without(value[field], rest, title, removed)
+        return value if changed is value[field] else {**value, field: changed}
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            if _selects(name, item, index):
+                title = f"{shown}[{_title(name)}]"
+                if not rest:
+                    removed.append(title)
+                    return [*value[:index], *value[index + 1 :]]
+                changed = _without(item, rest, title, removed)
+                return value if changed is item else [*value[:index], changed, *value[index + 1 :]]
+    return value
+
+
+def _title(name: str) -> str:
+    kind, _, text = name.partition(":")
+    if kind == "k":
+        return ",".join(f"{key}={value}" for key, value in json.loads(text).items())
+    return text

@@ -1,0 +1,63 @@
+"""Tools that installed objects before this one did: whose fields become ours at adoption, and the marks they leave.
+
+As long as a former tool owns a field, the field stays when it leaves the source; so at adoption its ownership is
+absorbed. Controllers that work on objects at run time (autoscalers, certificate injectors) are none of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .managed_fields import Entry
+from .names import FIELD_MANAGER
+from .objects import Manifest
+
+_INSTALLERS = re.compile(
+    r"kubectl(-client-side-apply|-create|-replace|-apply|-patch|-edit|-set|-label|-annotate|-rollout)?"
+    r"|helm|helm-controller|kustomize-controller|flux|argocd-controller|argocd-application-controller|argocd-server"
+    r"|rancher|fleetagent|fleet-agent|kapp|kapp-controller|kluctl|kluctl-controller|nelm|werf|pulumi-kubernetes.*"
+    r"|Go-http-client|OpenAPI-Generator|Terraform|HashiCorp|node-fetch|python-requests|curl"
+)
+"""Managers, by the names that they are seen under; clients in Go and Python that name none, by those of their library.
+
+``before-first-apply`` is not among them. It stands for everything in an object whose managed fields were lost, an
+autoscaler's replicas included (observed).
+"""
+
+_MARK_ANNOTATIONS = re.compile(
+    r"meta\.helm\.sh/release-(name|namespace)|kubectl\.kubernetes\.io/last-applied-configuration"
+    r"|argocd\.argoproj\.io/(tracking-id|installation-id)|kapp\.k14s\.io/.*|objectset\.rio\.cattle\.io/.*"
+    r"|kluctl\.io/.*|meta\.werf\.io/.*"
+)
+_MARK_LABELS = re.compile(
+    r"app\.kubernetes\.io/managed-by|(kustomize|helm)\.toolkit\.fluxcd\.io/(name|namespace)|kapp\.k14s\.io/.*"
+    r"|objectset\.rio\.cattle\.io/.*|fleet\.cattle\.io/.*"
+)
+
+
+def absorbable(entries: list[Entry], api_version: str) -> list[Entry]:
+    """The entries of former tools; those of subresources, and of other API versions, whose paths differ, stay."""
+    return [
+        entry
+        for entry in entries
+        if not entry.subresource
+        and entry.api_version == api_version
+        and entry.manager != FIELD_MANAGER
+        and _INSTALLERS.fullmatch(entry.manager)
+    ]
+
+
+def without_marks(manifest: Manifest, absorbed: bool) -> Manifest:
+    """The object without the marks by which former tools know theirs, if those tools are absorbed.
+
+    Losing them is part of the take-over and no change to what runs.
+    """
+    if not absorbed:
+        return manifest
+    metadata = dict(manifest["metadata"])
+    for part, marks in (("annotations", _MARK_ANNOTATIONS), ("labels", _MARK_LABELS)):
+        values = metadata.pop(part, None) or {}
+        rest = {name: value for name, value in values.items() if not marks.fullmatch(name)}
+        if rest:
+            metadata[part] = rest
+    return {**manifest, "metadata": metadata}

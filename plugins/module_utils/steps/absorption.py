@@ -1,0 +1,94 @@
+"""Former tools' ownership of an object: what making it ours will remove, and the guarded patch that makes it ours.
+
+As long as a former tool owns a field, the field outlives its removal from the source. So at adoption its entries in
+``managedFields`` are united with ours, just before the apply, which then removes what the source does not have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..cluster.client import ApiError, Client
+from ..model.errors import ClusterError
+from ..model.managed_fields import Entry, entries_of, lost_with, union_of, without
+from ..model.names import FIELD_MANAGER
+from ..model.objects import Manifest
+from ..model.ownership import own_entry
+from ..model.predecessors import absorbable
+
+_JSON_PATCH = "application/json-patch+json"
+
+
+def absorbed_at_adoption(live: Manifest, api_version: str) -> list[Entry]:
+    """The entries of former tools; none once we own fields of the object ourselves."""
+    return [] if own_entry(live["metadata"]) else absorbable(entries_of(live), api_version)
+
+
+@dataclass(frozen=True, slots=True)
+class Absorption:
+    """What the object becomes. ``uncertain`` says why the server could not be asked, empty if it was."""
+
+    predicted: Manifest
+    removed: list[str]
+    uncertain: str = ""
+
+
+def predict(client: Client, path: str, applied: Manifest, absorbed: list[Entry]) -> Absorption:
+    """What is left of the object when the absorbed entries are ours and the source lacks some of their fields.
+
+    The patch and the apply can't be dry-run in one request. So the fields that go are taken out here, and a dry-run
+    update has the server fill in its defaults.
+    :param applied: the reply to the dry-run apply without the absorption.
+    :raises ApiError: the object can't be without those fields.
+    """
+    going = {(entry.manager, entry.operation, entry.api_version) for entry in absorbed}
+    staying = [
+        entry.fields
+        for entry in entries_of(applied)
+        if entry.subresource or (entry.manager, entry.operation, entry.api_version) not in going
+    ]
+    rest, removed = without(applied, lost_with([entry.fields for entry in absorbed], staying))
+    if not removed:
+        return Absorption(applied, [])
+    body = {**rest, "metadata": {key: value for key, value in rest["metadata"].items() if key != "managedFields"}}
+    try:
+        reply = client.put(path, body, query={"dryRun": "All", "fieldManager": FIELD_MANAGER})
+    except ApiError as error:
+        if not error.forbidden:
+            raise
+        return Absorption(rest, removed, f"what it removes could not be checked: {error.message}")
+    return Absorption(reply.body, removed)
+
+
+def absorb(client: Client, path: str, live: Manifest, api_version: str, managers: list[str]) -> Manifest:
+    """Unite the entries of these managers with ours; the object as it is then.
+
+    :raises ApiError: it moved meanwhile (``precondition_failed``), or the server refuses.
+    :raises ClusterError: the server took the patch and did not do it, as it does with entries that it can't read.
+    """
+    absorbed = [entry for entry in absorbable(entries_of(live), api_version) if entry.manager in managers]
+    if not absorbed:
+        return live
+    values = live["metadata"]["managedFields"]
+    own = own_entry(live["metadata"])
+    fields = union_of([*([own.get("fieldsV1") or {}] if own else []), *(entry.fields for entry in absorbed)])
+    kept = [value for value in values if Entry.of(value) not in absorbed and value != own]
+    entry = {
+        "manager": FIELD_MANAGER,
+        "operation": "Apply",
+        "apiVersion": api_version,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
+    patch = [
+        {"op": "replace", "path": "/metadata/managedFields", "value": [*kept, entry]},
+        {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
+    ]
+    reply: Manifest = client.patch(path, patch, content_type=_JSON_PATCH, query={"fieldManager": FIELD_MANAGER}).body
+    left = [one for one in absorbable(entries_of(reply), api_version) if one.manager in managers]
+    if left or own_entry(reply["metadata"]) is None:
+        raise ClusterError(
+            f"the API server did not let the ownership of {', '.join(managers)} be taken over",
+            hint="remove the object's managedFields by hand, or delete the object",
+        )
+    return reply

@@ -1,0 +1,141 @@
+"""Who owns which field, by ``managedFields`` as an API server writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.managed_fields import (
+    NOTHING,
+    Entry,
+    lost_with,
+    members_of,
+    owners_of,
+    union_of,
+    value_at,
+    without,
+)
+
+CONTAINERS = [{"name": "main", "image": "a", "env": [{"name": "A", "value": "1"}]}, {"name": "other", "image": "b"}]
+
+
+def entry(manager: str, fields: dict[str, Any], subresource: str = "") -> dict[str, Any]:
+    found = {"manager": manager, "operation": "Apply", "apiVersion": "apps/v1", "fieldsV1": fields}
+    return {**found, "subresource": subresource} if subresource else found
+
+
+def deployment(*entries: dict[str, Any]) -> dict[str, Any]:
+    template = {"spec": {"containers": CONTAINERS}}
+    spec = {"replicas": 3, "args": ["x"], "template": template}
+    return {"metadata": {"name": "a", "finalizers": ["f"], "managedFields": list(entries)}, "spec": spec}
+
+
+MAIN = 'k:{"name":"main"}'
+OTHER = 'k:{"name":"other"}'
+
+
+def in_containers(**items: Any) -> dict[str, Any]:
+    return {"f:spec": {"f:template": {"f:spec": {"f:containers": items}}}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "owned"),
+    [
+        ({"f:spec": {"f:replicas": {}}}, ("spec", "replicas"), True),
+        ({"f:spec": {"f:replicas": {}}}, ("spec",), True),
+        ({"f:spec": {"f:replicas": {}}}, ("spec", "args"), False),
+        ({"f:spec": {}}, ("spec", "replicas"), True),
+        ({"f:spec": {"f:args": {}}}, ("spec", "args", "0"), True),
+        (
+            in_containers(**{MAIN: {".": {}, "f:image": {}}}),
+            ("spec", "template", "spec", "containers", "0", "image"),
+            True,
+        ),
+        (
+            in_containers(**{MAIN: {".": {}, "f:image": {}}}),
+            ("spec", "template", "spec", "containers", "1", "image"),
+            False,
+        ),
+        (
+            in_containers(**{OTHER: {".": {}, "f:env": {}}}),
+            ("spec", "template", "spec", "containers", "1", "image"),
+            False,
+        ),
+        (in_containers(**{MAIN: {}}), ("spec", "template", "spec", "containers", "9", "image"), False),
+        ({"f:metadata": {"f:finalizers": {'v:"f"': {}}}}, ("metadata", "finalizers", "0"), True),
+        ({"f:metadata": {"f:finalizers": {'v:"g"': {}}}}, ("metadata", "finalizers", "0"), False),
+        ({}, ("spec",), False),
+    ],
+)
+def test_owners(fields: dict[str, Any], path: tuple[str, ...], owned: bool) -> None:
+    manifest = deployment(entry("one", fields), entry("two", {}))
+    assert [found.manager for found in owners_of(manifest, path)] == (["one"] if owned else [])
+
+
+def test_an_entry_tells_subresources_apart() -> None:
+    [found] = owners_of(deployment(entry("hpa", {"f:spec": {"f:replicas": {}}}, "scale")), ("spec", "replicas"))
+    assert found == Entry("hpa", "Apply", "scale", "apps/v1", {"f:spec": {"f:replicas": {}}})
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("spec", "replicas"), 3),
+        (("spec", "template", "spec", "containers", "1", "name"), "other"),
+        (("spec", "template", "spec", "containers", "2"), NOTHING),
+        (("spec", "template", "spec", "containers", "name"), NOTHING),
+        (("spec", "replicas", "x"), NOTHING),
+        (("status",), NOTHING),
+        ((), deployment()),
+    ],
+)
+def test_value_at_a_path(path: tuple[str, ...], value: Any) -> None:
+    assert value_at(deployment(), path) is value or value_at(deployment(), path) == value
+
+
+def test_a_union_owns_what_any_of_them_owns() -> None:
+    one: dict[str, Any] = {"f:data": {".": {}, "f:a": {}}, "f:spec": {}}
+    two: dict[str, Any] = {"f:data": {"f:b": {}}, "f:spec": {"f:x": {}}}
+    united = union_of([one, two])
+    assert members_of(united) >= members_of(one) - {("f:spec",)} | members_of(two)
+    assert ("f:spec",) in members_of(united)
+    assert one == {"f:data": {".": {}, "f:a": {}}, "f:spec": {}}, "the trees are left as they are"
+
+
+@pytest.mark.parametrize(
+    ("absorbed", "kept", "left", "removed"),
+    [
+        ({"f:data": {".": {}, "f:a": {}, "f:b": {}}}, {"f:data": {"f:a": {}}}, {"data": {"a": "1"}}, [".data.b"]),
+        ({"f:data": {".": {}, "f:a": {}, "f:b": {}}}, {}, {}, [".data"]),
+        ({"f:data": {"f:c": {}}}, {}, {"data": {"a": "1", "b": "2"}}, []),
+        ({"f:data": {"f:a": {}}}, {"f:data": {"f:a": {}}}, {"data": {"a": "1", "b": "2"}}, []),
+    ],
+)
+def test_what_is_lost_with_absorbed_entries(
+    absorbed: dict[str, Any], kept: dict[str, Any], left: dict[str, Any], removed: list[str]
+) -> None:
+    manifest = {"data": {"a": "1", "b": "2"}}
+    assert without(manifest, lost_with([absorbed], [kept])) == (left, removed)
+    assert manifest == {"data": {"a": "1", "b": "2"}}
+
+
+def test_list_items_go_unless_somebody_owns_a_part_of_them() -> None:
+    absorbed = in_containers(
+        **{MAIN: {".": {}, "f:name": {}, "f:image": {}}, OTHER: {".": {}, "f:name": {}, "f:image": {}}}
+    )
+    ours = in_containers(**{MAIN: {".": {}, "f:name": {}, "f:image": {}}})
+    manifest, removed = without(deployment(), lost_with([absorbed], [ours]))
+    assert [item["name"] for item in manifest["spec"]["template"]["spec"]["containers"]] == ["main"]
+    assert removed == [".spec.template.spec.containers[name=other]"]
+    injector = in_containers(**{OTHER: {"f:image": {}}})
+    manifest, removed = without(deployment(), lost_with([absorbed], [ours, injector]))
+    assert manifest["spec"]["template"]["spec"]["containers"][1] == {"name": "other", "image": "b"}
+    assert removed == []
+
+
+def test_set_values_go_by_value() -> None:
+    absorbed: dict[str, Any] = {"f:metadata": {"f:finalizers": {".": {}, 'v:"f"': {}}}}
+    manifest, removed = without(deployment(), lost_with([absorbed], [{"f:metadata": {"f:finalizers": {".": {}}}}]))
+    assert manifest["metadata"]["finalizers"] == []
+    assert removed == ['.metadata.finalizers["f"]']
