@@ -77,6 +77,24 @@ options:
       - File on the host of this step that the summary is written to, as JSON, in check mode, too. Used if
         O(state=summary).
     type: path
+  preview_file:
+    description:
+      - File on the host of this step that a preview of all plans is written to, as Markdown for a comment at a pull
+        request, in check mode, too. In a real run it holds what was planned. Secrets are masked, and texts of others
+        stand in code, so that they mention nobody. Used if O(state=summary).
+    type: path
+  preview_size:
+    description:
+      - Most bytes of O(preview_file), at least 500; V(0) for no limit. What is cut is told in it. The default is what a
+        comment on GitHub can take.
+    type: int
+    default: 60000
+  plan_file:
+    description:
+      - File on the host of this step that all plans are written to, as JSON with a patch (RFC 6902) for each object
+        that would change, secrets masked. Its form is that of C(docs/plan.schema.json) of the collection. Used if
+        O(state=summary).
+    type: path
   keep_run:
     description:
       - Whether O(state=summary) leaves the run directory, to look at. It holds the login of the run.
@@ -141,6 +159,8 @@ EXAMPLES = r"""
       - Blocked
       - changes
     summary_file: /tmp/addons.json
+    preview_file: /tmp/addons.md
+    plan_file: /tmp/addons-plan.json
 """
 
 RETURN = r"""
@@ -210,7 +230,7 @@ addons:
       description: Objects that were created; in check mode, would be.
       type: int
     updated:
-      description: Objects that were updated; in check mode, would be.
+      description: Objects that were updated or replaced; in check mode, would be.
       type: int
     adopted:
       description: Objects that were taken over with no change but label and field ownership; in check mode, would be.
@@ -235,7 +255,7 @@ addons:
       type: list
       elements: str
     why:
-      description: Error, reason, or what was kept, in a sentence.
+      description: Error, reason, what would be deleted or could not be checked, or what was kept, in a sentence.
       type: str
   sample:
     dashboard:

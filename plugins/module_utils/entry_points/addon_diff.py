@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..model.review import told_items, warning_lines
 from ..steps.plan import plan
 from ..steps.session import open_session
 from .invocation import Invocation, Parameters, Result, diff_lines, diff_of
@@ -9,11 +10,13 @@ from .options import STEP_SPEC
 
 ARGUMENT_SPEC = STEP_SPEC
 
+_WARNINGS = 20
+
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     session, name = open_session(parameters["run"]), parameters["name"]
     made = plan(session, name)
-    pending = [*made.changes, *made.unsettled]
+    told = told_items(made)
     held = session.directory.outcome(name).locked and made.gate in ("adoption", "manual-sync", "hooks")
     return Result(
         changed=invocation.check and made.pending and not session.rests(name),
@@ -27,8 +30,8 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
             "gate_reason": made.gate_reason,
             "replanned": made.replan_reason,
         },
-        diff=diff_of(pending) if invocation.check and invocation.diff else [],
+        diff=diff_of(told) if invocation.check and invocation.diff else [],
         # Ansible prints a task's diff only when it changed something; what a gate holds must be seen all the same.
-        report=diff_lines(pending) if held and invocation.diff and not invocation.check else [],
-        warnings=[f"{item.key}: {text}" for item in made.items for text in item.warnings],
+        report=diff_lines(told) if held and invocation.diff and not invocation.check else [],
+        warnings=warning_lines(made.items, _WARNINGS),
     )

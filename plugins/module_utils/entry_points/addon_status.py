@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..model.outcome import Outcome
+from ..model.preview import DEFAULT_SIZE
 from ..steps.convergence import Beginning, begin, drop, end, release
 from ..steps.queue import queue
+from ..steps.review_files import ReviewFiles
 from ..steps.session import Session, open_session
 from ..steps.summary import FAIL_ON, summarise
 from .invocation import Invocation, Parameters, Result
@@ -22,6 +24,9 @@ ARGUMENT_SPEC = {
     "message": {"type": "str", "default": ""},
     "fail_on": {"type": "list", "elements": "str", "choices": list(FAIL_ON), "default": ["Error"]},
     "summary_file": {"type": "path"},
+    "preview_file": {"type": "path"},
+    "preview_size": {"type": "int", "default": DEFAULT_SIZE},
+    "plan_file": {"type": "path"},
     "keep_run": {"type": "bool", "default": False},
 }
 
@@ -70,7 +75,12 @@ def _ended(outcome: Outcome) -> Result:
 
 
 def _summary(session: Session, parameters: Parameters) -> Result:
-    summary = summarise(session, parameters["fail_on"], parameters["summary_file"] or "", parameters["keep_run"])
+    files = ReviewFiles(
+        preview=parameters["preview_file"] or "",
+        preview_size=parameters["preview_size"],
+        plan=parameters["plan_file"] or "",
+    )
+    summary = summarise(session, parameters["fail_on"], parameters["summary_file"] or "", parameters["keep_run"], files)
     if summary.failure:
         # Ansible prints the whole result of a failed task, and takes no statistics from it.
         return Result(report=summary.table, failure=summary.failure)

@@ -11,10 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ..model.plan import PlanItem
+from ..model.review import bounded, most_important, ownership_lines
+from ..model.wording import printable
 
 Parameters = dict[str, Any]
 
 _DIFF_LINES = 400
+_DIFF_OBJECTS = 100
+_DIFF_CHARACTERS = 1_000_000
+_LINE_CHARACTERS = 2000
+_FACTS_OF_A_SORT = 20
+_TOO_MUCH = "the diffs above are long; see addon_plan_file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +81,61 @@ class EntryPoint(Protocol):
 def diff_of(items: list[PlanItem]) -> list[dict[str, str]]:
     """One Ansible diff per object; never one big pair, which costs minutes to print.
 
-    Of long texts it is the diff that is cut, and says so: two texts that were cut could be equal.
+    Of long texts it is the diff that is cut, and says so: two texts that were cut could be equal. Of many objects those
+    that matter most are shown, without their diffs when these become too much, and a last entry counts the others.
     """
-    diffs = []
-    for item in items:
-        before, after = item.before, item.after
-        if before == after:
-            diffs.append({"prepared": f"{item.header}{f': {item.reason}' if item.reason else ''}\n"})
-        elif max(before.count("\n"), after.count("\n")) > _DIFF_LINES:
-            diffs.append({"prepared": item.unified(_DIFF_LINES)})
-        else:
-            diffs.append({"before_header": item.header, "after_header": item.header, "before": before, "after": after})
-        if item.takes_over:
-            diffs.append({"prepared": "".join(f"{line}\n" for line in _takeovers(item))})
+    diffs: list[dict[str, str]] = []
+    chosen, size = most_important(items, _DIFF_OBJECTS), 0
+    for item in chosen:
+        entries = [_diff_of(item) if size < _DIFF_CHARACTERS else {"prepared": f"{item.header}: {_TOO_MUCH}\n"}]
+        if lines := _facts(item):
+            entries.append({"prepared": "".join(f"{line}\n" for line in lines)})
+        diffs += entries
+        size += sum(len(text) for entry in entries for text in entry.values())
+    if len(chosen) < len(items):
+        diffs.append({"prepared": f"{_more(len(items) - len(chosen))}\n"})
     return diffs
+
+
+def _diff_of(item: PlanItem) -> dict[str, str]:
+    before, after = item.before, item.after
+    if before == after or _too_long(before) or _too_long(after):
+        return {"prepared": "".join(f"{line}\n" for line in _texts(item))}
+    return {"before_header": item.header, "after_header": item.header, "before": before, "after": after}
+
+
+def _too_long(text: str) -> bool:
+    return text.count("\n") > _DIFF_LINES or any(len(line) > _LINE_CHARACTERS for line in text.split("\n"))
 
 
 def diff_lines(items: list[PlanItem]) -> list[str]:
     """The same as plain lines, for a report."""
     lines: list[str] = []
-    for item in items:
-        reason = f": {item.reason}" if item.reason else ""
-        lines += (item.unified(_DIFF_LINES) or f"{item.header}{reason}").splitlines()
-        lines += _takeovers(item)
-    return lines
+    chosen = most_important(items, _DIFF_OBJECTS)
+    for item in chosen:
+        lines += [*_texts(item), *_facts(item)]
+    return [*lines, _more(len(items) - len(chosen))] if len(chosen) < len(items) else lines
 
 
-def _takeovers(item: PlanItem) -> list[str]:
-    return [f"  takes {one.field} from {one.manager}" for one in item.takes_over]
+def _texts(item: PlanItem) -> list[str]:
+    """The lines of the diff, or the reason where there is none.
+
+    ``splitlines`` would also split at the line separators of Unicode, which may stand within a value.
+    """
+    text = item.unified(_DIFF_LINES) or f"{item.header}{f': {item.reason}' if item.reason else ''}"
+    return [_shortened(line) for line in text.removesuffix("\n").split("\n")]
+
+
+def _shortened(line: str) -> str:
+    more = len(line) - _LINE_CHARACTERS
+    return f"{line[:_LINE_CHARACTERS]}… {more} more characters" if more > 0 else line
+
+
+def _facts(item: PlanItem) -> list[str]:
+    """What applying does to the fields of others, and what the server warned of."""
+    warnings = [f"the server warns: {printable(text)}" for text in item.warnings]
+    return [f"  {line}" for line in (*ownership_lines(item, _FACTS_OF_A_SORT), *bounded(warnings, _FACTS_OF_A_SORT))]
+
+
+def _more(count: int) -> str:
+    return f"… {count} more objects change: addon_plan_file has them all, addon_preview_file what fits into its size"

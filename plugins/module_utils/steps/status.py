@@ -9,14 +9,16 @@ from typing import Any
 from ..cluster.world import read_world
 from ..model.errors import ClusterError
 from ..model.outcome import Outcome
-from ..model.plan import CHANGES, Plan
+from ..model.plan import Plan
 from ..model.record import Record
+from ..model.review import bounded, most_important, pending_items
 from .inventories import inventory_after
 from .recorded_versions import latest_versions
 from .session import Session
 
 _PREVIEW_ITEMS = 100
 _PREVIEW_DIFF_CHARACTERS = 3000
+_PREVIEW_FIELDS = 10
 _PREVIEW_BYTES = 250_000
 _HISTORY_ENTRIES = 10
 MESSAGE_CHARACTERS = 2000
@@ -106,21 +108,24 @@ def _all_applied(outcome: Outcome) -> bool:
 
 
 def _preview(plan: Plan) -> dict[str, Any]:
-    """What a sync would do, bounded: at most 100 items, each diff cut at 3000 characters, all of it at 250 kB."""
-    pending = [item for item in plan.items if item.action in CHANGES or not item.settled]
+    """What a sync would do, bounded: the 100 items that matter most, diffs of 3000 characters, all of it 250 kB."""
+    pending = pending_items(plan)
     items: list[dict[str, Any]] = []
     size = 0
-    for item in pending[:_PREVIEW_ITEMS]:
-        diff = item.unified()
+    for item in most_important(pending, _PREVIEW_ITEMS):
+        diff = item.unified(limit_characters=_PREVIEW_DIFF_CHARACTERS)
         entry: dict[str, Any] = {"object": str(item.key), "action": item.action, "verdict": item.verdict}
         if item.reason:
-            entry["reason"] = item.reason
-        if item.takes_over:
-            entry["takesOver"] = [f"{one.field} from {one.manager}" for one in item.takes_over]
+            entry["reason"] = item.reason[:MESSAGE_CHARACTERS]
+        fields = {
+            "takesOver": [f"{one.field} from {one.manager}" for one in item.takes_over],
+            "yields": [f"{one.field} to {one.manager or 'nobody'}: {one.reason}" for one in item.yields],
+            "absorbs": item.absorbs,
+            "removes": item.removes,
+        }
+        entry |= {name: bounded(texts, _PREVIEW_FIELDS) for name, texts in fields.items() if texts}
         if diff:
-            entry["diff"] = diff[:_PREVIEW_DIFF_CHARACTERS]
-            if len(diff) > _PREVIEW_DIFF_CHARACTERS:
-                entry["cut"] = f"{len(diff) - _PREVIEW_DIFF_CHARACTERS} more characters"
+            entry["diff"] = diff
         size += len(json.dumps(entry))
         if size > _PREVIEW_BYTES:
             break

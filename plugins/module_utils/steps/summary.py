@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..model.outcome import Outcome
-from ..model.run_directory import write_private
+from ..model.plan import Plan
 from ..model.wording import listed, printable
+from .review_files import ReviewFiles, write_review, written
 from .session import Session
 
 COLUMNS = ("created", "updated", "adopted", "unchanged", "pruned", "kept")
-_PLANNED = {"created": "create", "updated": "update", "adopted": "adopt", "unchanged": "unchanged", "pruned": "prune"}
+_PLANNED = {
+    "created": ("create",),
+    "updated": ("update", "replace"),
+    "adopted": ("adopt",),
+    "unchanged": ("unchanged",),
+    "pruned": ("prune",),
+}
 _COLUMN_CHARACTERS = 80
 
 FAIL_ON = ("Error", "Blocked", "OutOfSync", "unknown", "changes")
@@ -28,17 +34,28 @@ class Summary:
     failure: str
 
 
-def summarise(session: Session, fail_on: list[str], summary_file: str, keep_run: bool) -> Summary:
-    """Read all outcomes, write the summary file if one is wanted, and remove the run directory."""
+_NO_FILES = ReviewFiles()
+
+
+def summarise(
+    session: Session, fail_on: list[str], summary_file: str, keep_run: bool, files: ReviewFiles = _NO_FILES
+) -> Summary:
+    """Read all outcomes, write the files that are wanted, and remove the run directory."""
     info = session.info
     names = [*info.order, *(item.name for item in info.invalid if item.name), *info.removed]
     outcomes = [session.directory.outcome(name) for name in dict.fromkeys(names)]
-    addons = {outcome.name: _facts(outcome, info.check, session.record(outcome.name).phase) for outcome in outcomes}
+    plans = _plans(session, outcomes, files.wanted)
+    addons = {
+        outcome.name: _facts(outcome, info.check, session.record(outcome.name).phase, plans.get(outcome.name))
+        for outcome in outcomes
+    }
     nameless = [item.reason for item in info.invalid if not item.name]
     failed = [*(_failed(outcome, fail_on) for outcome in outcomes), *(nameless if "Error" in fail_on else [])]
     if summary_file:
         content = {"run": info.run_id, "commit": info.commit, "check": info.check, "addons": addons}
-        failed.append(_write(Path(summary_file), content))
+        failed.append(written(summary_file, json.dumps(content, indent=2)))
+    if files.wanted:
+        failed += write_review(session, files, outcomes, addons, plans)
     if not keep_run:
         session.directory.remove()
     reasons = [printable(reason) for reason in failed if reason]
@@ -50,19 +67,17 @@ def summarise(session: Session, fail_on: list[str], summary_file: str, keep_run:
     )
 
 
-def _write(path: Path, content: dict[str, Any]) -> str:
-    """Write the summary file; why it could not be written, else empty."""
-    try:
-        write_private(path, json.dumps(content, indent=2).encode() + b"\n")
-    except OSError as error:
-        return f"{path} can't be written ({error.strerror})"
-    return ""
+def _plans(session: Session, outcomes: list[Outcome], all_of_them: bool) -> dict[str, Plan]:
+    """The plans that are told of, each read once: all for files, else those of a preview with changes."""
+    told = [outcome.name for outcome in outcomes if all_of_them or (session.info.check and outcome.pending)]
+    plans = {name: session.directory.plan(name) for name in told}
+    return {name: plan for name, plan in plans.items() if plan}
 
 
-def _facts(outcome: Outcome, check: bool, recorded: str) -> dict[str, Any]:
+def _facts(outcome: Outcome, check: bool, recorded: str, plan: Plan | None) -> dict[str, Any]:
     """``recorded`` is the phase of the record, which stands for an add-on that this run decided nothing about."""
     if check:
-        counts = {column: outcome.planned.get(_PLANNED.get(column, ""), 0) for column in COLUMNS}
+        counts = {column: sum(outcome.planned.get(one, 0) for one in _PLANNED.get(column, ())) for column in COLUMNS}
     else:
         counts = {
             "created": outcome.count("create"),
@@ -78,20 +93,34 @@ def _facts(outcome: Outcome, check: bool, recorded: str) -> dict[str, Any]:
         "unknown": outcome.unknown,
         "pending": outcome.pending,
         "kept_objects": [f"{item.key}: {item.reason}" for item in outcome.kept],
-        "why": _why(outcome, check),
+        "why": _why(outcome, check, plan),
     }
 
 
-def _why(outcome: Outcome, check: bool) -> str:
+def _why(outcome: Outcome, check: bool, plan: Plan | None) -> str:
     reasons = [outcome.unrecorded, outcome.error or outcome.message]
     if outcome.skipped:
         reasons = [f"skipped: {outcome.skipped}", outcome.unrecorded]
     elif check and outcome.pending and not any(reasons):
         reasons = ["changes pending"]
+    if check and outcome.pending:
+        reasons += _warnings_of_preview(outcome, plan)
     if outcome.kept and not outcome.error:
         kept = [f"{item.key} ({item.reason})" for item in outcome.kept]
         reasons.append(f"kept: {listed(kept, 2)}")
     return printable("; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason))
+
+
+def _warnings_of_preview(outcome: Outcome, plan: Plan | None) -> list[str]:
+    """What a reviewer must not miss: what would be deleted, and what the server did not vouch for."""
+    items = plan.items if plan else []
+    texts = []
+    for action, words in (("prune", "deletes"), ("replace", "deletes and makes anew")):
+        names = [str(item.key) for item in items if item.action == action]
+        texts += [f"{words} {listed(names, 2)}"] if names else []
+    simulated = sum(1 for item in items if item.verdict == "simulated")
+    texts += [f"{simulated} simulated"] if simulated else []
+    return [*texts, f"{outcome.unknown} unknown"] if outcome.unknown else texts
 
 
 def _table(addons: dict[str, dict[str, Any]]) -> list[str]:

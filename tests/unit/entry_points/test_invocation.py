@@ -12,7 +12,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.entry_points.in
     diff_of,
 )
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem, Takeover, YieldedField
 
 HEADER = "ConfigMap web/a (update, verified)"
 
@@ -78,3 +78,47 @@ def test_a_long_diff_is_cut_and_says_so() -> None:
 def test_the_same_as_lines() -> None:
     made = [item("a: 1\n", "a: 2\n"), item("", "", reason="why")]
     assert diff_lines(made) == [f"--- {HEADER}", f"+++ {HEADER}", "@@ -1,1 +1,1 @@", "-a: 1", "+a: 2", f"{HEADER}: why"]
+
+
+def test_whose_fields_change_hands_is_shown_behind_the_diff() -> None:
+    made = item(
+        "a: 1\n",
+        "a: 2\n",
+        takes_over=[Takeover("kubectl", ".spec.replicas")],
+        yields=[YieldedField(".spec.paused", "rollout", "paused\nby hand")],
+        absorbs=["helm"],
+        removes=[".metadata.annotations.x"],
+        warnings=["deprecated\x1b[2J"],
+    )
+    facts = [
+        "  takes .spec.replicas from kubectl",
+        "  leaves .spec.paused to rollout: paused by hand",
+        "  absorbs the fields of helm",
+        "  removes .metadata.annotations.x",
+        "  the server warns: deprecated\ufffd[2J",
+    ]
+    assert diff_of([made])[1:] == [{"prepared": "".join(f"{line}\n" for line in facts)}]
+    assert diff_lines([made])[-5:] == facts
+
+
+def test_of_many_objects_those_that_matter_most_are_shown_and_the_others_counted() -> None:
+    created = [item("", f"a: {number}\n") for number in range(1999)]
+    for made in created:
+        made.action = "create"
+    left = item("a: 1\n", "")
+    left.action = "prune"
+    more = "… 1900 more objects change: addon_plan_file has them all, addon_preview_file what fits into its size"
+    diffs, lines = diff_of([*created, left]), diff_lines([*created, left])
+    assert (len(diffs), diffs[-1]) == (101, {"prepared": f"{more}\n"})
+    assert diffs[-2]["before_header"] == "ConfigMap web/a (prune, verified)"
+    assert lines[-1] == more
+    assert sum(line.startswith("---") for line in lines) == 100
+
+
+def test_a_result_is_bounded_whatever_objects_hold() -> None:
+    huge = [item("", "x" * 3_000_000 + "\n") for _ in range(5)]
+    long = [item("", "".join(f"{'y' * 90}\n" for _ in range(399))) for _ in range(95)]
+    diffs = diff_of([*huge, *long])
+    assert sum(len(text) for diff in diffs for text in diff.values()) < 1_500_000
+    assert diffs[-1] == {"prepared": f"{HEADER}: the diffs above are long; see addon_plan_file\n"}
+    assert max(map(len, diff_lines(huge))) < 2100

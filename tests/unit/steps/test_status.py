@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.outcome import Outcome
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem, Takeover, YieldedField
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.status import status_after
 from tests.unit.steps.made_run import COMMIT, FACTS, MadeRun, inventory, item, synced
 
@@ -152,6 +152,35 @@ def test_a_preview_says_what_waits(run: MadeRun) -> None:
     }
 
 
+def test_a_preview_says_whose_fields_it_takes_and_leaves(run: MadeRun) -> None:
+    made = item(
+        "a",
+        "update",
+        reason="r" * 5000,
+        takes_over=[Takeover("kubectl", f".spec.f{number}") for number in range(15)],
+        yields=[YieldedField(".spec.replicas", "hpa", "autoscaled"), YieldedField(".x", "", "made up")],
+        absorbs=["helm"],
+        removes=[".metadata.annotations.x"],
+    )
+    run.add("app", items=[made], status=SETTLED)
+    (entry,) = after(run, Outcome("app", phase="Blocked"))["preview"]["items"]
+    assert entry["takesOver"] == [*(f".spec.f{number} from kubectl" for number in range(10)), "… 5 more"]
+    assert entry["yields"] == [".spec.replicas to hpa: autoscaled", ".x to nobody: made up"]
+    assert (entry["absorbs"], entry["removes"]) == (["helm"], [".metadata.annotations.x"])
+    assert len(entry["reason"]) == 2000
+
+
+def test_of_many_changes_a_preview_has_those_that_matter_most(run: MadeRun) -> None:
+    items = [*(item(f"o{number}", "create") for number in range(150)), item("left", "prune", owner="app")]
+    run.add("app", items=items, status=SETTLED)
+    preview = after(run, Outcome("app", phase="OutOfSync"))["preview"]
+    assert (len(preview["items"]), preview["items"][-1]["object"], preview["cut"]) == (
+        100,
+        "ConfigMap web/left",
+        "51 more objects",
+    )
+
+
 @pytest.mark.parametrize(("count", "lines", "shown"), [(150, 1, 100), (100, 400, 73), (1, 100_000, 1)])
 def test_a_preview_is_bounded_and_says_what_was_cut(run: MadeRun, count: int, lines: int, shown: int) -> None:
     text = "\n".join(f"line {number}" for number in range(lines)) + "\n"
@@ -160,7 +189,7 @@ def test_a_preview_is_bounded_and_says_what_was_cut(run: MadeRun, count: int, li
     assert len(preview["items"]) == shown
     assert preview.get("cut") == (f"{count - shown} more objects" if shown < count else None)
     assert max(len(entry["diff"]) for entry in preview["items"]) <= 3000
-    assert ("cut" in preview["items"][0]) is (lines > 100)
+    assert ("more lines" in preview["items"][0]["diff"]) is (lines > 100)
     assert len(json.dumps(preview)) < 260_000
 
 

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.outcome import (
@@ -14,14 +15,17 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.outcome i
     ObjectResult,
     Outcome,
 )
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan_document_schema import PLAN_DOCUMENT_SCHEMA
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.review_files import ReviewFiles
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.summary import FAIL_ON, Summary, summarise
-from tests.unit.steps.made_run import FACTS, MadeRun, key, synced
+from tests.unit.steps.made_run import FACTS, MadeRun, item, key, synced
 
 BELOW = ". The summary above says why"
 
 
-def summary(run: MadeRun, *fail_on: str, file: str = "", keep: bool = True) -> Summary:
-    return summarise(run.session, list(fail_on), file, keep)
+def summary(run: MadeRun, *fail_on: str, file: str = "", keep: bool = True, **files: Any) -> Summary:
+    return summarise(run.session, list(fail_on), file, keep, ReviewFiles(**files))
 
 
 def applied(*actions: str) -> list[AppliedObject]:
@@ -46,11 +50,36 @@ def test_the_table_of_a_run(run: MadeRun) -> None:
 def test_a_preview_counts_what_is_planned(run: MadeRun) -> None:
     run.info.check = True
     run.add("app", status=synced())
-    planned = {"create": 1, "update": 2, "adopt": 3, "unchanged": 4, "prune": 5, "keep": 6, "unknown": 7}
+    planned = {
+        "create": 1, "update": 2, "adopt": 3, "unchanged": 4, "prune": 5, "keep": 6, "unknown": 7, "replace": 10,
+    }  # fmt: skip
     run.outcome(Outcome("app", planned=planned, pending=True, unknown=7))
     facts = summary(run).addons["app"]
     counts = [facts[name] for name in ("created", "updated", "adopted", "unchanged", "pruned", "kept", "unknown")]
-    assert (counts, facts["phase"], facts["why"]) == ([1, 2, 3, 4, 5, 0, 7], "Synced", "changes pending")
+    assert (counts, facts["phase"], facts["why"]) == ([1, 12, 3, 4, 5, 0, 7], "Synced", "changes pending; 7 unknown")
+
+
+@pytest.mark.parametrize(
+    ("items", "check", "why"),
+    [
+        ([item("a", "create"), item("b", "update")], True, "changes pending"),
+        ([item("a", "prune")], True, "changes pending; deletes ConfigMap web/a"),
+        ([item(name, "prune") for name in "abcd"], True,
+         "changes pending; deletes ConfigMap web/a, ConfigMap web/b and 2 more"),
+        ([item("a", "replace")], True, "changes pending; deletes and makes anew ConfigMap web/a"),
+        ([item("a", "create", "simulated"), item("b", "adopt", "simulated"), item("c", "keep", "unknown", reason="r")],
+         True,
+         "changes pending; 2 simulated; 1 unknown; kept: ConfigMap web/c (r)"),
+        ([item("a", "prune")], False, ""),
+        ([item("a")], True, ""),
+    ],
+)  # fmt: skip
+def test_a_preview_tells_what_must_not_be_missed(run: MadeRun, items: list[PlanItem], check: bool, why: str) -> None:
+    run.info.check = check
+    run.add("app", items=items)
+    outcome = Outcome("app")
+    outcome.note_plan(run.plan("app"))
+    assert summary(run.outcome(outcome)).addons["app"]["why"] == why
 
 
 @pytest.mark.parametrize(
@@ -153,6 +182,77 @@ def test_a_summary_file_that_can_not_be_written_fails_the_run_and_hides_nothing(
     made = summary(run.add("app").outcome(Outcome("app", phase="Synced")), file=str(path), keep=False)
     assert made.failure == f"{path} can't be written (No such file or directory){BELOW}"
     assert (list(made.addons), run.directory.path.exists()) == (["app"], False)
+
+
+def planned(run: MadeRun) -> MadeRun:
+    """One add-on with changes, one that could not be rendered, and one whose definition left git."""
+    run.add("app", items=[item("new", "create", after="a: 1\n"), item("same")]).add("broken", objects=None)
+    run.info.removed.append("gone")
+    outcome = Outcome("app")
+    outcome.note_plan(run.plan("app"))
+    run.outcome(outcome).outcome(Outcome("broken", phase="Error", error="add-on broken: no such chart"))
+    return run.outcome(Outcome("gone", phase="Pending", message="its definition left git", pending=True))
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_the_preview_file(run: MadeRun, tmp_path: Path, check: bool) -> None:
+    run.info.check = check
+    path = tmp_path / "preview.md"
+    summary(planned(run), preview=str(path), keep=False)
+    text = path.read_text()
+    for part in (
+        "**create** `ConfigMap web/new`",
+        "+a: 1",
+        "no such chart",
+        "its definition left git",
+        "https://server",
+    ):
+        assert part in text
+    assert "run1" not in text
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_the_plan_file(run: MadeRun, tmp_path: Path, check: bool) -> None:
+    run.info.check = check
+    path = tmp_path / "plan.json"
+    made = summary(planned(run), plan=str(path), keep=False)
+    document = json.loads(path.read_text())
+    jsonschema.Draft202012Validator(PLAN_DOCUMENT_SCHEMA).validate(document)
+    assert {name: one["planned"] for name, one in document["addons"].items()} == {
+        "app": True,
+        "broken": False,
+        "gone": False,
+    }
+    assert [document["addons"][name]["why"] for name in made.addons] == [one["why"] for one in made.addons.values()]
+    assert (document["check"], document["commit"]) == (check, run.info.commit)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_preview_file_keeps_to_its_size(run: MadeRun, tmp_path: Path) -> None:
+    run.add("app", items=[item(f"o{number}", "create", after="a: 1\n") for number in range(100)])
+    sizes = {}
+    for size in (600, 5000, 0):
+        summary(run, preview=str(tmp_path / "preview.md"), preview_size=size)
+        sizes[size] = (tmp_path / "preview.md").stat().st_size
+    assert (sizes[600] <= 600, 600 < sizes[5000] <= 5000, sizes[0] > 5000) == (True, True, True)
+
+
+def test_a_preview_too_small_to_say_anything_is_refused(run: MadeRun, tmp_path: Path) -> None:
+    path = tmp_path / "preview.md"
+    made = summary(planned(run), preview=str(path), preview_size=100)
+    assert made.failure == f"{path} is not written: a preview takes 500 bytes or more, or 0 for no limit{BELOW}"
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("bad", ["file", "preview", "plan"])
+def test_a_file_that_can_not_be_written_hides_no_other(run: MadeRun, tmp_path: Path, bad: str) -> None:
+    paths: dict[str, Any] = {name: str(tmp_path / name) for name in ("file", "preview", "plan")}
+    paths[bad] = str(tmp_path / "no/such/folder" / bad)
+    made = summary(planned(run), **paths)
+    assert made.failure == f"{paths[bad]} can't be written (No such file or directory){BELOW}"
+    assert [name for name, path in paths.items() if Path(path).exists()] == [name for name in paths if name != bad]
+    assert list(made.addons) == ["app", "broken", "gone"]
 
 
 @pytest.mark.parametrize("keep", [True, False])
