@@ -73,6 +73,13 @@ class Kustomize:
         except ProgramError as error:
             raise build_error(error.errors, root, path) from error
 
+    def build_own(self, folder: Path, *, work: Path) -> Output:
+        """The same of a kustomization that this collection wrote, which names nothing but files beside it.
+
+        :raises ProgramError: it does not build. :raises RenderError: the program can't be used, or does not end.
+        """
+        return self.program.run("build", ".", environment=_closed(work), folder=folder)
+
 
 def _environment(work: Path, may: Collection[str]) -> dict[str, str]:
     if {"remote", "plugins"} & set(may):

@@ -30,14 +30,22 @@ def build_error(text: str, root: Path, path: str) -> RenderError:
     :param root: the folder that paths are shown relative to.
     :param path: the kustomization that was built, relative to it.
     """
-    error = re.split(r"^(?:Error: |(?=panic: ))", text, flags=re.MULTILINE)[-1].strip()
-    error = error.replace(f"{root}/", "").replace(str(root), ".")
+    error = _last(text, root)
     *_, where, error = ["", path, *_WHERE.split(error)][-2:] if _WHERE.search(error) else ("", path, error)
-    for pattern, explain in _CAUSES:
-        if found := re.search(pattern, error, re.DOTALL):
-            message, hint = explain(found)
-            return RenderError(message, subject=where, hint=hint)
-    return RenderError(_without_quotes(error), subject=where, hint="run kustomize build in a checkout to see all of it")
+    message, hint = _explained(error, _CAUSES) or (_without_quotes(error), "")
+    return RenderError(message, subject=where, hint=hint or "run kustomize build in a checkout to see all of it")
+
+
+def patch_error(text: str, root: Path, patch: str) -> RenderError:
+    """What a kustomization of nothing but objects and patches failed of.
+
+    :param root: its folder.
+    :param patch: the one that made it fail, such as ``patches[0]``; empty when it does so without any.
+    """
+    error = _last(text, root)
+    message, hint = _explained(error, _CAUSES_OF_PATCHES + _CAUSES) or (_without_quotes(error), "")
+    hint = hint or ("correct the patch" if patch else "correct the source")
+    return RenderError(message.removeprefix("patches: "), subject=patch, hint=hint)
 
 
 def warnings_of(text: str, path: str) -> list[str]:
@@ -45,6 +53,19 @@ def warnings_of(text: str, path: str) -> list[str]:
     lines = re.findall(r"Warning: (.*)", text)
     # What to do about a deprecated field stands before the advice to let kustomize rewrite the files.
     return [f"{path}: {line.partition(' Run ')[0].removesuffix('.')}" for line in dict.fromkeys(lines)]
+
+
+def _last(text: str, root: Path) -> str:
+    """The error itself, without what was written before it and without the place of temporary files."""
+    error = re.split(r"^(?:Error: |(?=panic: ))", text, flags=re.MULTILINE)[-1].strip()
+    return error.replace(f"{root}/", "").replace(str(root), ".")
+
+
+def _explained(error: str, causes: list[tuple[str, _Explain]]) -> tuple[str, str] | None:
+    for pattern, explain in causes:
+        if found := re.search(pattern, error, re.DOTALL):
+            return explain(found)
+    return None
 
 
 def _without_quotes(error: str) -> str:
@@ -65,6 +86,17 @@ _GENERATED = r"Kind:\"(\w*)\"[^\"]{0,99}Name:\"([^\"]*)\", Namespace:\"[^\"]*\"[
 """An object as Go shows it."""
 
 _Explain = Callable[[re.Match[str]], tuple[str, str]]
+
+_CAUSES_OF_PATCHES: list[tuple[str, _Explain]] = [
+    (r"already registered id: (\S+)", lambda found: (f"makes a second {_object(found[1])}", "give it another name")),
+    (r"^panic: |^map\[", lambda found: ("kustomize crashed", "")),
+    (r"unable to parse SM or JSON patch", lambda found: ("is neither a merge patch nor a JSON patch", "")),
+    (
+        r"wrong node kind: (.*?)(?:: node contents|$)",
+        lambda found: (f"a field has another shape than kustomize expects: {found[1]}", ""),
+    ),
+]
+"""What means something else, or has another remedy, where all but patches is known to be right."""
 
 _CAUSES: list[tuple[str, _Explain]] = [
     (r"^panic: ", lambda found: ("kustomize crashed", "look for an empty file, of crds for example")),
@@ -127,6 +159,48 @@ _CAUSES: list[tuple[str, _Explain]] = [
         lambda found: (
             f"patches: there is no {_object(found[1] or found[2])} to patch",
             "correct kind, name and namespace of the patch, or list the object under resources",
+        ),
+    ),
+    (
+        r"multiple matches for Id (\S+?);",
+        lambda found: (
+            f"patches: there is more than one {_object(found[1])} to patch", "name the namespace, or give a target"
+        ),
+    ),
+    (r"testing value (\S{0,300}) failed", lambda found: (f"patches: the test of {found[1]} fails", "correct it")),
+    (
+        r"error in (\w{1,20}) for path: '([^']{0,300})'",
+        lambda found: (f"patches: {found[1]} of /{found[2].lstrip('/')} does not apply", "correct its path"),
+    ),
+    (
+        r"(?<!\w)(\w{1,20}) operation does not apply: doc is missing (?:path|from path): \"([^\"]{0,300})\"",
+        lambda found: (f"patches: {found[1]} of {found[2]} does not apply", "add what it is in first"),
+    ),
+    (
+        r"Unexpected kind: ",
+        lambda found: ("patches: a JSON patch lacks its op", "use add, remove, replace, move, copy or test"),
+    ),
+    (r"unknown patch strategy", lambda found: ("patches: $patch is unknown", "use delete, replace or merge")),
+    (
+        r"Multiple Strategic-Merge Patches in one",
+        lambda found: ("patches: several merge patches in one entry can't have a target", "make them several entries"),
+    ),
+    (
+        r"error parsing regexp: ([^:`]{0,100})",
+        lambda found: (f"patches: target: is no regular expression: {found[1]}", "correct it"),
+    ),
+    (
+        r"unable to parse requirement|found '[^']{0,300}', expected",
+        lambda found: ("patches: target: a selector is not valid", "write it as for kubectl, such as app=web"),
+    ),
+    (
+        r"missing (?:Resource metadata|([\w.]{1,50}) in object)",
+        lambda found: (f"an object is left without {found[1] or 'metadata'}", "correct the patch that takes it away"),
+    ),
+    (
+        r"updating name reference in '([^']{0,300})' field of '([^']{0,300})'",
+        lambda found: (
+            f"{_object(found[2])}: {found[1]} has another shape than kustomize expects", "correct the object"
         ),
     ),
     (

@@ -17,6 +17,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors im
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.kustomize import Kustomize
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.kustomize_errors import (
     build_error,
+    patch_error,
     warnings_of,
 )
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.program import Program
@@ -205,11 +206,32 @@ LONG = 1_000_000
         '"' + '\\"' * LONG,
         "'" + "\n" * LONG,
         "couldn't make target for path '" * LONG,
+        "error in remove for path: '" * LONG,
+        'add operation does not apply: doc is missing path: "' * LONG,
+        "updating name reference in 'a' field of '" * LONG,
+        "found 'a" * LONG,
+        "testing value " + "a" * LONG,
     ],
 )
 def test_hostile_texts_are_read_once(text: str) -> None:
     with that_ends():
         build_error(f"Error: {text[:LONG]}", Path("/r"), "over")
+        patch_error(f"Error: {text[:LONG]}", Path("/r"), "patches[0]")
+
+
+@pytest.mark.parametrize(
+    ("text", "patch", "message"),
+    [
+        ("Error: new", "patches[1]", "patches[1]: new. Correct the patch."),
+        ("Error: new", "", "new. Correct the source."),
+        ("panic: /r/x\n\ngoroutine 1 [running]", "patches[1]", "patches[1]: kustomize crashed. Correct the patch."),
+        ('Error: map[string]interface {}{"a":"s3cret", "b":5}: yaml: no', "", "kustomize crashed. Correct the source."),
+        ("Error: patches: /r/patch-0 is not there", "patches[0]",
+         "patches[0]: patch-0 is not there. Correct the patch."),
+    ],
+)  # fmt: skip
+def test_errors_of_patches(text: str, patch: str, message: str) -> None:
+    assert str(patch_error(text, Path("/r"), patch)) == message
 
 
 def test_long_errors_are_cut() -> None:
