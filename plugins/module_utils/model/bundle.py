@@ -36,7 +36,8 @@ class Bundle:
 
     ``commit`` is the commit its source was read at, ``revision`` what people call it: a chart's name and version, or a
     short commit. ``digest`` is a keyed hash over objects and hooks; ``render_key`` one over everything that went into
-    the render. ``started`` names the calls of helm and kustomize that it took.
+    the render. ``started`` names the calls of helm and kustomize that it took. ``connected`` tells that the chart could
+    ask the cluster, so that another cluster, or another time, may render something else.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Bundle:
     warnings: list[str] = field(default_factory=list)
     from_cache: bool = False
     started: list[str] = field(default_factory=list)
+    connected: bool = False
 
     def keys(self) -> set[ObjectKey]:
         return {item.key for item in self.objects}

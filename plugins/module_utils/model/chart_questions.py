@@ -1,4 +1,6 @@
-"""What a Helm chart looks at beside its values, told from its text without rendering it: the cluster, and chance.
+"""What a Helm chart looks at beside its values, told from its text without rendering it.
+
+That is the cluster, objects in it (``lookup``), and chance.
 
 Charts look at the API list through ``.Capabilities.APIVersions.Has "group/version"``, nearly always with a literal.
 Then nothing but these entries counts; with anything else (a variable, ``printf``, a loop, all of ``.Capabilities``) the
@@ -19,6 +21,9 @@ _LITERAL = re.compile(rf"\bAPIVersions\.Has\s+(?:{_TEXT}|\(\s*{_TEXT}\s*\))")
 _UPGRADE = re.compile(r"""\bIs(?:Install|Upgrade)\b|(?:\.|["'`])Release\b(?!\.(?:Name|Namespace|Service|Revision)\b)""")
 _CHANCE = re.compile(r"\b(?:rand\w+|gen\w*(?:Key|CA|Cert)\w*|uuidv4|htpasswd|bcrypt|encryptAES|shuffle|now|ago)\b")
 """Functions of Helm's templates that yield something else each time."""
+_CLOCK = re.compile(r"\b(?:now|ago|gen\w*(?:CA|Cert)\w*)\b")
+_LOOKUP = re.compile(r"""(?<![\w.$"'/-])lookup\b(?![\w.:=/-])""")
+"""A call, not a part of a name as in ``include "common.lookup"`` or ``.Values.lookup``."""
 
 
 def asked_by(texts: Iterable[str]) -> Asked:
@@ -36,6 +41,16 @@ def asked_by(texts: Iterable[str]) -> Asked:
 def may_be_random(texts: Iterable[str]) -> bool:
     """Whether two renders of a chart with these files and values can differ."""
     return any(_CHANCE.search(_actions(text)) for text in texts)
+
+
+def asks_the_clock(texts: Iterable[str]) -> bool:
+    """Whether two renders of such a chart can be the same only because they are made at the same time."""
+    return any(_CLOCK.search(_actions(text)) for text in texts)
+
+
+def looks_up(texts: Iterable[str]) -> bool:
+    """Whether a chart with these files and values reads objects of the cluster with ``lookup``."""
+    return any(_LOOKUP.search(_actions(text)) for text in texts)
 
 
 def _actions(text: str) -> str:

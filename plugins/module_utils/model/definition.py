@@ -20,7 +20,7 @@ from typing import Any
 from .definition_schema import DEFINITION_SCHEMA, DNS_LABEL
 from .errors import DefinitionError, DocumentError
 from .urls import chart_repository_fault, git_repository_fault
-from .yaml_documents import read_one
+from .yaml_documents import read_one, reads_as_text
 
 try:
     import jsonschema
@@ -400,6 +400,12 @@ def _did_you_mean(word: str, known: Collection[str]) -> str:
 
 def _rule_faults(fields: dict[str, Any]) -> Iterator[_Fault]:
     name = fields["name"]
+    for field_name in ("name", "releaseName"):
+        # Charts write it into labels without quotes, where it would be a number or a truth value.
+        if not reads_as_text(fields.get(field_name, "text")):
+            yield _Fault(
+                field_name, f"{fields[field_name]} is no text where YAML has it without quotes", "use another name"
+            )
     if "helm" in fields:
         yield from _helm_faults(fields["helm"])
         if "releaseName" not in fields and len(name) > LONGEST_RELEASE_NAME:

@@ -3,7 +3,8 @@
 Never ``helm dependency build``: where that goes is up to the chart, to any folder of this host.
 
 Each call has a home of its own that goes with it, so that nothing of the user's set-up takes part: no plugin, no
-repository, no cache, no cluster. What is taken is the login of a repository, see ``chart_logins``.
+repository, no cache, no cluster. What is taken is the login of a repository, see ``chart_logins``, and for charts that
+read the cluster while they render the login that the run gives.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from ..model.cluster_facts import ClusterFacts
 from ..model.errors import AddonError, RenderError
 from .chart_index import ChartIndex, IndexEntry, may_be_asked
 from .chart_logins import login_for
+from .cluster_faults import cluster_fault, without_notes
 from .helm_errors import download_error, template_error
 from .program import Output, Program, ProgramError
 
@@ -34,6 +36,24 @@ _REPOSITORY = "r"
 _API_VERSIONS_PER_ARGUMENT = 200
 """One argument of a program may have 128 KiB."""
 _API_VERSION = re.compile(r"[A-Za-z0-9./_-]+")
+
+
+class ClusterFaultError(RenderError):
+    """A chart could not be rendered with the cluster connected, and the cluster is why, not the chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The cluster for a render that reads it.
+
+    :param kubeconfig: a file with a login that needs nothing else.
+    :param user: the account to act as; empty for that of the login.
+    :param secrets: texts of it that no message may repeat.
+    """
+
+    kubeconfig: Path
+    user: str = ""
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +125,32 @@ class Helm:
         cluster: ClusterFacts,
         check_values: bool = True,
         secrets: Collection[str] = (),
+        connection: Connection | None = None,
     ) -> Output:
-        """Render a chart folder or archive for a cluster, without asking that cluster.
+        """Render a chart folder or archive for a cluster.
+
+        Connected, ``lookup`` finds what is there, and helm takes version and API list from the cluster itself.
 
         :param values_files: later ones win.
         :param check_values: against the schemas in the chart, which Helm follows wherever they lead.
         :param secrets: texts that no message may repeat.
+        :param connection: without one, the cluster is not asked.
+        :raises ClusterFaultError: connected only: it can't be asked, or does not have what the chart needs.
         :raises RenderError: one line with template and line.
         """
-        arguments = ["--namespace", namespace, "--kube-version", cluster.version, "--include-crds"]
-        # Names of custom resources are anybody's.
-        served = sorted(filter(_API_VERSION.fullmatch, cluster.api_versions))
-        for start in range(0, len(served), _API_VERSIONS_PER_ARGUMENT):
-            arguments += ["--api-versions", ",".join(served[start : start + _API_VERSIONS_PER_ARGUMENT])]
+        arguments = ["--namespace", namespace, "--include-crds"]
+        if connection:
+            # What it renders is not sent, so it needs no validation. Objects that are there are no other release's.
+            arguments += ["--dry-run=server", "--disable-openapi-validation", "--take-ownership"]
+            arguments += ["--kubeconfig", str(connection.kubeconfig)]
+            if connection.user:
+                arguments += ["--kube-as-user", connection.user]
+        else:
+            arguments += ["--kube-version", cluster.version]
+            # Names of custom resources are anybody's.
+            served = sorted(filter(_API_VERSION.fullmatch, cluster.api_versions))
+            for start in range(0, len(served), _API_VERSIONS_PER_ARGUMENT):
+                arguments += ["--api-versions", ",".join(served[start : start + _API_VERSIONS_PER_ARGUMENT])]
         if cluster.upgrade:
             arguments.append("--is-upgrade")
         if not check_values:
@@ -126,12 +159,16 @@ class Helm:
             arguments += ["--values", str(file)]
         with _about(chart.name.removesuffix(".tgz")), self._home() as home:
             try:
-                return home.run("template", *arguments, "--", release, str(chart))
+                output = home.run("template", *arguments, "--", release, str(chart), connected=bool(connection))
             except ProgramError as error:
                 text = error.errors
                 for folder in {str(path.parent) for path in (chart, *values_files)}:
                     text = text.replace(f"{folder}/", "")
-                raise template_error(text, secrets) from error
+                hidden = [*secrets, *(connection.secrets if connection else ())]
+                if connection and (fault := cluster_fault(text, hidden)):
+                    raise ClusterFaultError(fault) from error
+                raise template_error(text, hidden) from error
+        return Output(output.text, without_notes(output.errors)) if connection else output
 
     def _download(self, repo: str, chart: str, version: str) -> bytes:
         with self._home() as home:
@@ -173,8 +210,9 @@ class _Home:
         file.write_text(json.dumps({"apiVersion": "", "repositories": [{"name": _REPOSITORY, "url": url, **login}]}))
         return login
 
-    def run(self, *arguments: str) -> Output:
-        return self.program.run(*arguments, environment=_environment(self.path), folder=self.path)
+    def run(self, *arguments: str, connected: bool = False) -> Output:
+        environment = _environment(self.path, proxies=not connected)
+        return self.program.run(*arguments, environment=environment, folder=self.path)
 
     def index(self, url: str) -> ChartIndex:
         """Download the index of the repository.
@@ -199,8 +237,10 @@ class _Home:
         return self.path / "cache" / "repository" / f"{_REPOSITORY}-index.yaml"
 
 
-def _environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.lower() in _PROXIES}
+def _environment(home: Path, *, proxies: bool = True) -> dict[str, str]:
+    """:param proxies: those of this process; a kubeconfig has its own, or means that there is to be none."""
+    taken = _PROXIES if proxies else frozenset()
+    kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.lower() in taken}
     return {
         **kept,
         "HELM_CONFIG_HOME": str(home / "config"),
@@ -209,6 +249,7 @@ def _environment(home: Path) -> dict[str, str]:
         "HELM_REPOSITORY_CONFIG": str(home / "repositories.yaml"),
         "HELM_NO_PLUGINS": "1",
         "KUBECONFIG": os.devnull,
+        "KUBECACHEDIR": str(home / "discovery"),
         "DOCKER_CONFIG": str(home / "docker"),
     }
 

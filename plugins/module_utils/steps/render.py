@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..model.bundle import Bundle
+from ..model.bundle import Bundle, BundleObject
 from ..model.cluster_facts import Asked, ClusterFacts
 from ..model.errors import RenderError
 from ..model.keyed_hash import keyed_hash
 from ..model.names import OWNER_LABEL
 from ..model.normalise import (
     Namespaced,
+    Normalised,
     SourceObject,
     api_versions_of,
     flatten,
@@ -20,25 +21,31 @@ from ..model.normalise import (
     normalise,
 )
 from ..model.objects import GroupKind, Manifest, split_api_version
+from ..model.second_render import paired, renamed, stable_forms
 from ..model.wording import listed
 from ..repository.git import Checkout
-from .dependencies import bundles_of_dependencies
+from .dependencies import bundles_of_dependencies, changed_dependency
 from .failures import failure_kept
 from .object_graph import check_order
+from .patches import patched
 from .render_cache import RENDER_SCHEMA, find_or_render
 from .session import Progress, Session
 from .source_tools import source_checkout, tools_of
 from .sources.registry import source_for
 from .sources.source import Preparation, Rendered, SourceRequest
 
+_MOST_NAMED = 10
+
 
 def render(session: Session, name: str, progress: Progress) -> Bundle:
     """The add-on's bundle: rendered once per run, then read from the run directory.
 
+    One of a chart that reads the cluster is made again once the run changed something that the add-on depends on.
+
     :raises AddonError: names the add-on and what in its source is wrong; kept as the add-on's outcome.
     """
     known = session.directory.bundle(name)
-    if known:
+    if known and not (known.connected and changed_dependency(session, name)):
         return known
     with failure_kept(session, name):
         bundle = _render(session, name, progress)
@@ -48,71 +55,99 @@ def render(session: Session, name: str, progress: Progress) -> Bundle:
 
 def _render(session: Session, name: str, progress: Progress) -> Bundle:
     definition = session.directory.definition(name).definition
-    for field, value in (("patches", definition.patches), ("ignore", definition.ignore), ("ready", definition.ready)):
-        if value:
-            # Accepted and left out it would look as if it had been done.
-            raise RenderError(f"{field}: this version can't do that yet", hint="remove the field")
+    if definition.ready:
+        # Accepted and left out it would look as if it had been done.
+        raise RenderError("ready: this version can't do that yet", hint="remove the field")
     started: list[str] = []
     tools = tools_of(session, started, lambda text: progress(f"{name}: {text}"))
     gitops = Checkout.open(session.info.repository, session.info.commit, bare=bool(session.info.remote))
     brought = [item.manifest for bundle in bundles_of_dependencies(session, name) for item in bundle.objects]
     cluster = _cluster(session, name, brought)
     source_of = source_checkout(session, definition, gitops, tools)
-    made = _made(SourceRequest(definition, gitops, source_of, cluster, tools))
+    served = frozenset(session.discovery.api_versions())
+    made = _made(SourceRequest(definition, gitops, source_of, cluster, tools, served))
     if made.rendered.asked.upgrade and not cluster.upgrade and _installed(session, name, made.documents):
         cluster = replace(cluster, upgrade=True)
-        made = _made(SourceRequest(definition, gitops, source_of, cluster, tools))
-    normalised = normalise(
-        made.documents,
-        addon=name,
-        namespace=definition.namespace,
-        create_namespace=definition.create_namespace,
-        state_namespace=session.info.options.state_namespace,
-        namespaced=_scopes(session, [*brought, *(document.manifest for document in made.documents)]),
+        made = _made(SourceRequest(definition, gitops, source_of, cluster, tools, served))
+    scopes = _scopes(session, [*brought, *(document.manifest for document in made.documents)])
+
+    def normalised_from(documents: list[SourceObject]) -> Normalised:
+        return normalise(
+            documents,
+            addon=name,
+            namespace=definition.namespace,
+            create_namespace=definition.create_namespace,
+            state_namespace=session.info.options.state_namespace,
+            namespaced=scopes,
+        )
+
+    normalised = normalised_from(made.documents)
+    again = normalised_from(made.second) if made.second else normalised
+    objects, hooks = paired(normalised.objects, again.objects), paired(normalised.hooks, again.hooks)
+    digest = keyed_hash(
+        session.key, [stable_forms(normalised.objects, again.objects), stable_forms(normalised.hooks, again.hooks)]
     )
-    objects, hooks = normalised.objects, normalised.hooks
+    render_key = [*made.inputs, definition.namespace, definition.create_namespace, *([] if made.keep else [digest])]
     check_order(item.manifest for item in objects)
     return Bundle(
         name=name,
         source_kind=made.kind,
         commit=source_of.commit,
         revision=made.preparation.revision,
-        digest=keyed_hash(session.key, [[item.manifest for item in objects], [item.manifest for item in hooks]]),
-        render_key=keyed_hash(session.key, [*made.inputs, definition.namespace, definition.create_namespace]),
+        digest=digest,
+        render_key=keyed_hash(session.key, render_key),
         objects=objects,
         hooks=hooks,
-        warnings=[*made.rendered.warnings, *_doubts(session, made.rendered.asked), *normalised.warnings],
+        warnings=[
+            *made.rendered.warnings,
+            *_doubts(session, made.rendered.asked),
+            *normalised.warnings,
+            *_chance(objects, renamed(normalised.objects, again.objects)),
+        ],
         from_cache=made.from_cache,
         started=started,
+        connected=made.rendered.connected,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A render, and what it was made of."""
+    """A render, and what it was made of; ``keep`` tells whether its inputs are all that it was made of."""
 
     kind: str
     preparation: Preparation
     rendered: Rendered
     from_cache: bool
     documents: list[SourceObject]
+    second: list[SourceObject]
     inputs: list[Any]
+    keep: bool
 
 
 def _made(request: SourceRequest) -> _Made:
     source = source_for(request)
     try:
-        preparation = source.prepare(request)
+        preparation = patched(request, source.prepare(request))
         rendered, from_cache = find_or_render(source.kind, preparation, request.cluster, request.tools.cache)
     except OSError as error:
         raise RenderError(
             f"temporary files can't be written: {error.strerror}", hint="make room, or set XDG_RUNTIME_DIR or TMPDIR"
         ) from error
-    documents = list(flatten(rendered.documents))
+    documents, second = list(flatten(rendered.documents)), list(flatten(rendered.second))
     inputs = [RENDER_SCHEMA, source.kind, preparation.inputs, rendered.asked.answers(request.cluster)]
-    if not preparation.keep:
-        inputs.append([document.manifest for document in documents])
-    return _Made(source.kind, preparation, rendered, from_cache, documents, inputs)
+    keep = preparation.keep and not rendered.connected
+    return _Made(source.kind, preparation, rendered, from_cache, documents, second, inputs, keep)
+
+
+def _chance(objects: list[BundleObject], renamed: list[BundleObject]) -> list[str]:
+    """Warnings about what comes out differently each time; for hooks that is how they run again."""
+    warnings = []
+    if made_up := [str(item.key) for item in objects if item.second is not None]:
+        warnings.append(f"made up by the chart and kept as they are in the cluster: {listed(made_up, _MOST_NAMED)}")
+    if renamed:
+        names = listed([str(item.key) for item in renamed], _MOST_NAMED)
+        warnings.append(f"gets a new name with each render, so that each sync makes it anew: {names}")
+    return warnings
 
 
 def _installed(session: Session, name: str, documents: list[SourceObject]) -> bool:

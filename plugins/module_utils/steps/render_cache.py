@@ -16,7 +16,7 @@ from ..model.json_fields import decode, encode
 from ..model.keyed_hash import canonical_json
 from .sources.source import Preparation, Rendered
 
-RENDER_SCHEMA = 1
+RENDER_SCHEMA = 2
 """Part of every key, also of that in records: raised when equal inputs come to mean other documents or objects."""
 
 
@@ -37,6 +37,8 @@ def find_or_render(
         if known and known.asked.answers(cluster) == asked.answers(cluster):
             return known, True
     made = preparation.render()
+    if made.connected:
+        return made, False
     _write(cache, "renders", _digest([inputs, made.asked.answers(cluster)]), made)
     _write(cache, "asked", inputs, made.asked)
     return made, False

@@ -6,15 +6,21 @@ kept apart here and nowhere else. Opened sessions live as long as the process, s
 
 from __future__ import annotations
 
+import json
+import tempfile
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ..cluster.access import AccessOptions, Credential, resolve
 from ..cluster.client import Client
 from ..cluster.discovery import Discovery, discover
+from ..cluster.kubeconfig import kubeconfig_of, secrets_of
 from ..cluster.snapshot import Snapshot, take
 from ..model.errors import ClusterError, RunDirectoryError
 from ..model.field_rules import FieldRule
@@ -23,8 +29,12 @@ from ..model.masking import Mask, Placeholders
 from ..model.objects import GroupKind
 from ..model.record import Record
 from ..model.run_directory import RunDirectory, RunInfo
+from ..programs.helm import Connection
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+_SOON = 60.0
+"""Seconds: a login that ends before may end during the render."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -149,6 +159,18 @@ class Session:
             # It did when the run began: a server that is away now restarts, and is waited for.
             answered=True,
         )
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """The cluster for a program, as the acting account; the file with the login is there only meanwhile."""
+        credential = Credential.from_json(self._secrets["credential"])
+        if credential.expires is not None and credential.expires < time.time() + _SOON:
+            credential = self._renewed()
+        # Its mode is 0600 from the start.
+        with tempfile.NamedTemporaryFile("w", dir=self.directory.folder("credential"), suffix=".json") as file:
+            json.dump(kubeconfig_of(credential), file)
+            file.flush()
+            yield Connection(Path(file.name), self.info.options.impersonate, secrets_of(credential))
 
     def _renewed(self) -> Credential:
         with self.mutex:

@@ -28,6 +28,7 @@ def tools_of(session: Session, started: list[str], progress: Callable[[str], Non
         work=session.directory.folder("work"),
         too_slow=session.too_slow,
         progress=progress,
+        connect=session.connection,
     )
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.chart_questions import asked_by, may_be_random
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.chart_questions import (
+    asked_by,
+    asks_the_clock,
+    looks_up,
+    may_be_random,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,6 +74,38 @@ def test_the_questions_of_all_files_count() -> None:
 )
 def test_chance(text: str, random: bool) -> None:
     assert may_be_random(["a: 1", text]) is random
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{{ now | date "15:04" }}', True),
+        ('{{ $x := genCA "a" 1 }}', True),
+        ("{{ randAlphaNum 5 }}", False),
+        ("# now", False),
+    ],
+)
+def test_the_clock(text: str, found: bool) -> None:
+    assert asks_the_clock(["a: 1", text]) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{{ lookup "v1" "Secret" "ns" "name" }}', True),
+        ('{{- $x := (lookup "v1" "Secret" .Release.Namespace "name").data }}', True),
+        ('{{ if not (lookup "v1" "Node" "" "") }}', True),
+        ("{{ with\nlookup `v1` `Secret` `a` `b` }}", True),
+        ('{{ tpl "{{ lookup \\"v1\\" }}" . }}', True),
+        ('{{ include "common.secrets.lookup" . }}', False),
+        ('{{ include "lookup.it" (dict "lookup" 1) }}', False),
+        ("{{ .Values.lookup }}{{ $lookup := 1 }}{{ .Values.lookups }}", False),
+        ("{{/* lookup finds nothing here */}}", False),
+        ("# lookup finds nothing {{ here }}", False),
+    ],
+)
+def test_lookups(text: str, found: bool) -> None:
+    assert looks_up(["a: 1", text]) is found
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,27 @@ def test_faults_in_words(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "word", ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "123", "1e3", "0x1f", "0755"]
+)
+def test_trap_08_a_name_that_yaml_reads_as_something_else_is_refused(word: str) -> None:
+    """A chart writes ``app.kubernetes.io/instance: y`` without quotes, and the API server gets a truth value."""
+    for field, text in (
+        ("name", GIT.replace("name: web", f"name: '{word}'", 1)),
+        ("releaseName", GIT + f"releaseName: '{word}'"),
+    ):
+        with pytest.raises(DefinitionError) as caught:
+            parse_definition(text, "x")
+        assert str(caught.value) == (
+            f"x: {field}: {word} is no text where YAML has it without quotes. Use another name."
+        )
+
+
+@pytest.mark.parametrize("word", ["yy", "node", "1-2", "12a", "1e3x", "e3", "2024-01-01", "null-1"])
+def test_names_that_are_text(word: str) -> None:
+    assert parse_definition(f"name: '{word}'\nnamespace: web\ngit: {{path: a}}\n", "x").release_name == word
+
+
+@pytest.mark.parametrize(
     ("text", "name"),
     [
         (GIT + "prunee: true", "web"),

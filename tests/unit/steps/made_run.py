@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import Credential
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle import Bundle, BundleObject
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.definition import Definition
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.inventory import (
@@ -145,7 +146,8 @@ class MadeRun:
     def session(self) -> Session:
         self.directory.save_info(self.info)
         self.directory.save_records(self.records)
-        self.directory.write_json("credential.json", {"key": b"key".hex()})
+        nowhere = Credential("https://127.0.0.1:9").to_json()
+        self.directory.write_json("credential.json", {"key": b"key".hex(), "credential": nowhere})
         return Session(str(self.directory.path))
 
     def plan(self, name: str) -> Plan:

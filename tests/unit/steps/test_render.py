@@ -10,12 +10,14 @@ import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.snapshot import ObjectMetadata, Snapshot
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle import Bundle
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.names import OWNER_LABEL
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.outcome import ObjectResult, Outcome
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.render import render
 from tests.unit.gitops import Repository
-from tests.unit.steps.made_run import MadeRun, config
+from tests.unit.steps.made_run import MadeRun, config, key
 
 SERVED = [
     Resource("", "v1", "ConfigMap", "configmaps", True, ("get",), ()),
@@ -217,3 +219,94 @@ def test_digests_move_with_what_they_stand_for(run: MadeRun, repository: Reposit
     # The label names the add-on, so even equal folders make different objects.
     assert len({bundle.digest for bundle in bundles.values()}) == 3
     assert len({bundle.render_key for bundle in bundles.values()}) == 3
+
+
+# What a chart makes up
+
+
+def template(data: str, name: str = "made", kind: str = "Secret") -> str:
+    return f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}}}\ndata:\n{data}\n"
+
+
+def bundle_of(
+    run: MadeRun, repository: Repository, programs: dict[str, Path], templates: dict[str, str], **definition: Any
+) -> Bundle:
+    """Of the chart app with these templates, rendered by a run with an empty cache."""
+    run.info.options.helm = str(programs["helm"])
+    run.info.options.cache = str(run.directory.path / f"cache-{len(run.info.order)}")
+    files = {f"app/templates/{file}": text for file, text in templates.items()}
+    run.info.commit = repository.commit({"app/Chart.yaml": CHART, "app/values.yaml": "own: 1", **files})
+    run.info.repository = str(repository.path)
+    run.add("app", objects=None, **definition)
+    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED).to_json())
+    (run.directory.path / "bundle/app.json").unlink(missing_ok=True)
+    return render(run.session, "app", print)
+
+
+RANDOM = {
+    "a.yaml": template("  password: {{ randAlphaNum 20 | b64enc }}\n  own: {{ .Values.own | toString | b64enc }}"),
+    "b.yaml": template("  sum: {{ randAlphaNum 20 | sha256sum }}", "summed", "ConfigMap"),
+    "c.yaml": template("  own: fixed", "fixed", "ConfigMap"),
+}
+
+
+def test_trap_02_what_a_chart_makes_up_is_found_named_and_no_other_input(
+    run: MadeRun, repository: Repository, programs: dict[str, Path]
+) -> None:
+    bundle = bundle_of(run, repository, programs, RANDOM)
+    seconds = {item.key.name: item.second for item in bundle.objects}
+    assert {name for name, second in seconds.items() if second} == {"made", "summed"}
+    assert seconds["made"] and seconds["made"]["metadata"]["labels"] == {OWNER_LABEL: "app"}
+    assert bundle.warnings == [
+        "made up by the chart and kept as they are in the cluster: Secret made, ConfigMap web/summed"
+    ]
+    again = bundle_of(run, repository, programs, RANDOM)
+    assert again.objects != bundle.objects
+    assert (again.digest, again.render_key) == (bundle.digest, bundle.render_key)
+    changed = bundle_of(run, repository, programs, RANDOM, values={"own": 2})
+    assert (changed.digest != bundle.digest, changed.render_key != bundle.render_key) == (True, True)
+
+
+def test_a_name_that_is_made_up_is_told_and_moves_no_digest(
+    run: MadeRun, repository: Repository, programs: dict[str, Path]
+) -> None:
+    named = {"a.yaml": template("  a: b", "made-{{ randNumeric 9 }}", "ConfigMap")}
+    bundle, again = (bundle_of(run, repository, programs, named) for _ in range(2))
+    (item,) = bundle.objects
+    assert (item.second, bundle.digest) == (None, again.digest)
+    assert bundle.warnings == [f"gets a new name with each render, so that each sync makes it anew: {item.key}"]
+
+
+def test_chance_in_a_hook_needs_no_warning(run: MadeRun, repository: Repository, programs: dict[str, Path]) -> None:
+    hook = template("  a: b", "hook-{{ randNumeric 9 }}", "ConfigMap").replace(
+        "}}}", "}}, annotations: {helm.sh/hook: pre-install}}", 1
+    )
+    bundle, again = (bundle_of(run, repository, programs, {"a.yaml": hook}) for _ in range(2))
+    assert (len(bundle.hooks), bundle.warnings, bundle.digest) == (1, [], again.digest)
+
+
+LOOKS = {"a.yaml": template('  found: "{{ lookup `v1` `Node` `` `` | len }}"', "found", "ConfigMap")}
+
+
+def test_a_chart_that_reads_the_cluster_is_rendered_again_for_what_the_run_changed(
+    run: MadeRun, repository: Repository, programs: dict[str, Path]
+) -> None:
+    run.add("operator")
+    bundle = bundle_of(run, repository, programs, LOOKS, dependsOn=["operator"])
+    assert bundle.connected
+    assert render(run.session, "app", print) == bundle
+    repository.commit({"app/templates/b.yaml": template("  a: b", "more", "ConfigMap")})
+    run.info.commit = repository.git("rev-parse", "HEAD")
+    assert render(run.session, "app", print) == bundle
+    run.outcome(Outcome("operator", pruned=[ObjectResult(key("a"))]))
+    assert [item.key.name for item in render(run.session, "app", print).objects] == ["found", "more"]
+
+
+def test_a_chart_that_does_not_is_rendered_once(
+    run: MadeRun, repository: Repository, programs: dict[str, Path]
+) -> None:
+    run.add("operator").outcome(Outcome("operator", pruned=[ObjectResult(key("a"))]))
+    bundle = bundle_of(run, repository, programs, {"c.yaml": RANDOM["c.yaml"]}, dependsOn=["operator"])
+    repository.commit({"app/templates/b.yaml": template("  a: b", "more", "ConfigMap")})
+    run.info.commit = repository.git("rev-parse", "HEAD")
+    assert render(run.session, "app", print) == bundle

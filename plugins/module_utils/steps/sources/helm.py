@@ -7,28 +7,27 @@ import json
 import posixpath
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...model.chart_questions import asked_by, may_be_random
-from ...model.cluster_facts import ClusterFacts
+from ...model.chart_questions import asked_by, asks_the_clock, looks_up, may_be_random
+from ...model.cluster_facts import Asked, ClusterFacts
 from ...model.definition import GitSource
 from ...model.errors import RenderError, RepositoryError
 from ...model.helm_output import read_helm_output
-from ...model.keyed_hash import canonical_json
 from ...model.normalise import SourceObject, api_versions_of, flatten, hook_events
 from ...model.values_schema import is_values_schema, leads_elsewhere
 from ...model.wording import listed
-from ...model.yaml_documents import read_documents
+from ...model.yaml_documents import read_documents, reads_as_text
 from ...programs.chart_files import chart_texts
-from ...programs.helm import Helm
+from ...programs.helm import ClusterFaultError, Connection, Helm
 from ...programs.helm_errors import warnings_of
 from ...repository.git import SYMBOLIC_LINK
 from .charts import Chart, find_chart
 from .git_folder import refuse_lfs_pointer
-from .source import Preparation, Rendered, SourceRequest
+from .source import Preparation, Rendered, SourceRequest, another_second, second_of
 
 _SECRET_NAME = re.compile(r"pass|pwd|secret|token|key|credential|auth|private|cert|salt|dsn|webhook", re.IGNORECASE)
 _SHORTEST_SECRET = 4
@@ -49,6 +48,12 @@ class HelmSource:
     def prepare(self, request: SourceRequest) -> Preparation:
         if request.definition.values_from:
             raise RenderError("valuesFrom: this version can't do that yet", hint="put the values into values")
+        namespace = request.definition.namespace
+        if not reads_as_text(namespace):
+            raise RenderError(
+                f"namespace: {namespace} is no text where a chart writes it without quotes",
+                hint="use a namespace with another name",
+            )
         helm = Helm(request.tools.helm(), request.tools.cache, request.tools.work)
         values = list(_values_files(request))
         chart = find_chart(request, helm)
@@ -113,7 +118,6 @@ def _values(content: bytes, name: str) -> dict[str, Any]:
 
 
 def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_ValuesFile]) -> Rendered:
-    definition = request.definition
     with tempfile.TemporaryDirectory(dir=request.tools.work) as work:
         folder = Path(work, "chart")
         folder.mkdir()
@@ -123,54 +127,114 @@ def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_Valu
         for name, text in files:
             refuse_lfs_pointer(text, name)
         open_schemas = [name for name, text in files if is_values_schema(name) and leads_elsewhere(text)]
-        secrets = _confidential([file.values for file in values])
-        texts = [*(text for _, text in files), *(file.content.decode("utf-8", "replace") for file in values)]
+        made = _Render(
+            helm=helm,
+            request=request,
+            chart=unpacked,
+            values_files=given,
+            texts=[*(text for _, text in files), *(file.content.decode("utf-8", "replace") for file in values)],
+            check_values=not open_schemas,
+            secrets=_confidential([file.values for file in values]),
+        ).made()
+    if open_schemas:
+        made.warnings.append(
+            f"values are not checked, since {listed(open_schemas, 2)} refers to other files or servers"
+        )
+    return made
 
-        def made_for(cluster: ClusterFacts) -> tuple[list[SourceObject], list[str]]:
-            output = helm.template(
-                unpacked,
-                release=definition.release_name,
-                namespace=definition.namespace,
-                values_files=given,
-                cluster=cluster,
-                check_values=not open_schemas,
-                secrets=secrets,
-            )
-            return read_helm_output(output.text, "chart"), warnings_of(output.errors)
 
-        asked, cluster = asked_by(texts), request.cluster
-        documents, warnings = made_for(cluster)
+@dataclass(slots=True)
+class _Render:
+    """One unpacked chart: how it has to be called, and what comes out."""
+
+    helm: Helm
+    request: SourceRequest
+    chart: Path
+    values_files: list[Path]
+    texts: Sequence[str]
+    check_values: bool
+    secrets: set[str]
+
+    def made(self) -> Rendered:
+        asked = asked_by(self.texts)
+        if not looks_up(self.texts):
+            return self._unconnected(asked)
+        try:
+            return self._connected(asked)
+        except ClusterFaultError as fault:
+            reason = fault.message
+        try:
+            made = self._unconnected(asked)
+        except RenderError as error:
+            raise RenderError(
+                f"{error.message} (rendered without the cluster's objects: {reason})",
+                subject=error.subject,
+                hint=error.hint,
+            ) from error
+        made.connected = True
+        made.warnings.append(f"rendered without the objects that its lookups would find in the cluster: {reason}")
+        return made
+
+    def _connected(self, asked: Asked) -> Rendered:
+        """:raises ClusterFaultError: the cluster can't say what it would say once all that is to come is there."""
+        cluster = replace(self.request.cluster, api_versions=self.request.served)
+        if asked.answers(cluster) != asked.answers(self.request.cluster):
+            raise ClusterFaultError("it asks for kinds that come with add-ons that it depends on")
+        with self.request.tools.connect() as connection:
+            documents, warnings = self._template(cluster, connection)
+            complete = replace(asked, brings=tuple(sorted(_brought(documents))))
+            if complete.answers(cluster) != asked.answers(cluster):
+                raise ClusterFaultError("it asks for kinds that it brings itself")
+            second = self._second(documents, cluster, connection)
+        return Rendered(documents, warnings, complete, second, connected=True)
+
+    def _unconnected(self, asked: Asked) -> Rendered:
+        cluster = self.request.cluster
+        documents, warnings = self._template(cluster)
         brought = _brought(documents)
         complete = replace(asked, brings=tuple(sorted(brought)))
         if complete.answers(cluster) != asked.answers(cluster):
             # A later render finds the chart's own kinds served; Helm, too, installs them before it renders.
             served = cluster.with_kinds(brought)
-            later = made_for(served)
+            later = self._template(served)
             # A chart that brings a kind only where it is missing would take it away again.
             if brought <= _brought(later[0]):
                 asked, cluster, (documents, warnings) = complete, served, later
         else:
             asked = complete
-        if may_be_random(texts):
-            warnings += _differing(documents, made_for(cluster)[0])
-        if open_schemas:
-            warnings.append(f"values are not checked, since {listed(open_schemas, 2)} refers to other files or servers")
-    return Rendered(documents, warnings, asked)
+        return Rendered(documents, warnings, asked, self._second(documents, cluster))
+
+    def _second(
+        self, documents: list[SourceObject], cluster: ClusterFacts, connection: Connection | None = None
+    ) -> list[SourceObject]:
+        """What comes out of the same once more, where chance has a part in it."""
+        if not may_be_random(self.texts):
+            return []
+        if asks_the_clock(self.texts):
+            another_second()
+        return second_of(documents, self._template(cluster, connection)[0])
+
+    def _template(
+        self, cluster: ClusterFacts, connection: Connection | None = None
+    ) -> tuple[list[SourceObject], list[str]]:
+        output = self.helm.template(
+            self.chart,
+            release=self.request.definition.release_name,
+            namespace=self.request.definition.namespace,
+            values_files=self.values_files,
+            cluster=cluster,
+            check_values=self.check_values,
+            secrets=self.secrets,
+            connection=connection,
+        )
+        documents, warnings = read_helm_output(output.text, "chart")
+        return documents, warnings_of(output.errors) + warnings
 
 
 def _brought(documents: list[SourceObject]) -> set[str]:
     """What the chart's own kinds add to the API list; those of hooks may never be installed."""
     manifests = (item.manifest for item in flatten(documents))
     return set(api_versions_of(manifest for manifest in manifests if not hook_events(manifest)))
-
-
-def _differing(documents: list[SourceObject], again: list[SourceObject]) -> list[str]:
-    """A warning about objects that come out differently each time: what they hold would change without a cause."""
-    known = {canonical_json(item.manifest) for item in again}
-    differing = [item.source for item in documents if canonical_json(item.manifest) not in known]
-    if not differing:
-        return []
-    return [f"made differently by each render, so give the values that the chart makes up: {listed(differing, 5)}"]
 
 
 def _written(values: list[_ValuesFile], folder: Path) -> list[Path]:

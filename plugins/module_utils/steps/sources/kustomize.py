@@ -16,7 +16,7 @@ from ...programs.kustomize_errors import warnings_of
 from ...repository.export import common_folder, export
 from .git_folder import refuse_lfs_pointer, refuse_values
 from .kustomization_walk import Reads, kustomization_files, reads_of
-from .source import Preparation, Rendered, SourceRequest
+from .source import Preparation, Rendered, SourceRequest, another_second, second_of
 
 
 class KustomizeSource:
@@ -71,20 +71,30 @@ def _render(request: SourceRequest, kustomize: Kustomize, reads: Reads, folder: 
             _write(contents, reads.links, root)
         if "remote" in reads.needs:
             tools.progress(f"building {reads.path} with remote bases")
-        output = kustomize.build(
-            root,
-            reads.path,
-            work=temporary,
-            may=reads.needs,
-            helm=tools.helm().path if "helm" in reads.needs else None,
-            cluster=request.cluster,
-        )
-    documents = [
-        SourceObject(document.value, f"{reads.path}, document {document.index}")
-        for document in read_documents(output.text, reads.path)
-    ]
+
+        def built() -> tuple[list[SourceObject], list[str]]:
+            output = kustomize.build(
+                root,
+                reads.path,
+                work=temporary,
+                may=reads.needs,
+                helm=tools.helm().path if "helm" in reads.needs else None,
+                cluster=request.cluster,
+            )
+            documents = [
+                SourceObject(document.value, f"{reads.path}, document {document.index}")
+                for document in read_documents(output.text, reads.path)
+            ]
+            return documents, warnings_of(output.errors, reads.path)
+
+        documents, warnings = built()
+        second = []
+        if reads.needs & {"helm", "plugins"}:
+            # Only these can make something up.
+            another_second()
+            second = second_of(documents, built()[0])
     asked = Asked(None) if "helm" in reads.needs else Asked()
-    return Rendered(documents, warnings_of(output.errors, reads.path), asked)
+    return Rendered(documents, warnings, asked, second)
 
 
 def _write(contents: dict[str, bytes], links: dict[str, str], root: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,7 +13,9 @@ from typing import Any, Protocol
 from ...cache.folder import CacheFolder
 from ...model.cluster_facts import Asked, ClusterFacts
 from ...model.definition import Definition
+from ...model.keyed_hash import canonical_json
 from ...model.normalise import SourceObject
+from ...programs.helm import Connection
 from ...programs.program import Program
 from ...repository.git import Checkout
 
@@ -23,6 +28,7 @@ class Tools:
     :param work: a private folder of this run, for temporary files.
     :param too_slow: chart repositories that did not answer in time: one add-on of a run waits for them, not all.
     :param progress: shows one line; called before what may take more than a few seconds.
+    :param connect: the cluster for a program, as the acting account.
     """
 
     cache: CacheFolder
@@ -32,6 +38,7 @@ class Tools:
     work: Path
     too_slow: set[str]
     progress: Callable[[str], None]
+    connect: Callable[[], AbstractContextManager[Connection]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,8 @@ class SourceRequest:
     """What a source may use: the definition, the gitops repository at the run's commit, the cluster it renders for.
 
     ``source`` is the checkout that ``git.path`` is in: the same one, unless the definition names another repository or
-    revision. Values files are always in ``checkout``.
+    revision. Values files are always in ``checkout``. ``served`` is the API list of the cluster as it is now, without
+    what is still to come.
     """
 
     definition: Definition
@@ -47,6 +55,7 @@ class SourceRequest:
     source: Checkout
     cluster: ClusterFacts
     tools: Tools
+    served: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -54,12 +63,26 @@ class Rendered:
     """Documents as the source has them, and what of the cluster they depend on.
 
     ``second`` holds the documents of a second render of the same input, all of them, when any of them differs.
+    ``connected`` tells that the cluster's objects are input, too: such a render is made in every run.
     """
 
     documents: list[SourceObject] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     asked: Asked = field(default_factory=Asked)
     second: list[SourceObject] = field(default_factory=list)
+    connected: bool = False
+
+
+def another_second() -> None:
+    """Wait until the clock shows another second than now: what is taken from it then differs."""
+    now = time.time()
+    time.sleep(math.floor(now) + 1.01 - now)
+
+
+def second_of(documents: list[SourceObject], again: list[SourceObject]) -> list[SourceObject]:
+    """``Rendered.second`` for a render and its repetition."""
+    one, other = ([canonical_json(document.manifest) for document in each] for each in (documents, again))
+    return again if one != other else []
 
 
 @dataclass(frozen=True, slots=True)

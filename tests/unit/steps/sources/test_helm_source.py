@@ -166,18 +166,36 @@ def test_kinds_that_nobody_asks_for_cost_no_second_call(workshop: Workshop) -> N
     assert workshop.started.count("helm template") == 1
 
 
-def test_what_each_render_makes_anew_is_named(workshop: Workshop) -> None:
+def test_trap_01_a_chart_that_makes_something_up_is_rendered_twice(workshop: Workshop) -> None:
     files = chart({"templates/a.yaml": show("randAlphaNum 16"), "templates/b.yaml": show("1", "b")})
     made = rendered(workshop, files)
-    assert made.warnings == [
-        "made differently by each render, so give the values that the chart makes up: c/templates/a.yaml"
-    ]
+    assert [document.source for document in made.second] == ["c/templates/a.yaml", "c/templates/b.yaml"]
+    first, second = ({one.manifest["metadata"]["name"]: one.manifest for one in each} for each in
+                     (made.documents, made.second))  # fmt: skip
+    assert (first["shown"] != second["shown"], first["b"] == second["b"]) == (True, True)
     assert workshop.started.count("helm template") == 2
 
 
-def test_chance_that_values_rule_out_is_no_warning(workshop: Workshop) -> None:
+def test_the_time_of_a_render_is_made_up(workshop: Workshop) -> None:
+    """Both renders may be made in one second; the next run's is not."""
+    files = chart({"templates/a.yaml": show("now | unixEpoch"), "templates/b.yaml": show("1", "b")})
+    for _ in range(3):
+        assert rendered(workshop, files).second
+
+
+def test_chance_that_values_rule_out_does_not_count(workshop: Workshop) -> None:
     files = chart({"templates/a.yaml": show(".Values.password | default (randAlphaNum 16)")})
-    assert rendered(workshop, files, values={"password": "given"}).warnings == []
+    assert rendered(workshop, files, values={"password": "given"}).second == []
+
+
+@pytest.mark.parametrize("namespace", ["y", "no", "123", "1e3"])
+def test_trap_08_a_namespace_that_is_no_text_is_refused(workshop: Workshop, namespace: str) -> None:
+    workshop.repository.commit(chart({"templates/a.yaml": show("1")}))
+    with pytest.raises(AddonError) as caught:
+        rendered(workshop, namespace=namespace)
+    assert str(caught.value) == (
+        f"namespace: {namespace} is no text where a chart writes it without quotes. Use a namespace with another name."
+    )
 
 
 def inputs(workshop: Workshop, **fields: Any) -> Any:
@@ -213,7 +231,7 @@ def test_the_version_of_helm_is_asked_once(workshop: Workshop) -> None:
     assert workshop.started == ["helm version"]
 
 
-def test_links_inside_the_repository_are_followed(workshop: Workshop) -> None:
+def test_trap_09_links_inside_the_repository_are_followed(workshop: Workshop) -> None:
     workshop.repository.write(chart({"templates/a.yaml": show("1", "a")}) | {"shared/b.yaml": show("2", "b")})
     (workshop.repository.path / "c/templates/b.yaml").symlink_to("../../shared/b.yaml")
     workshop.repository.commit({})
@@ -225,7 +243,7 @@ def test_links_inside_the_repository_are_followed(workshop: Workshop) -> None:
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../../../outside", "../../missing.yaml"])
-def test_links_that_lead_elsewhere_are_refused(workshop: Workshop, target: str) -> None:
+def test_trap_09_links_that_lead_elsewhere_are_refused(workshop: Workshop, target: str) -> None:
     workshop.repository.write(chart({"templates/a.yaml": show("1")}))
     (workshop.repository.path / "c/templates/b.yaml").symlink_to(target)
     workshop.repository.commit({})
@@ -263,7 +281,7 @@ REFERENCES = ["file://FOLDER/secret.json", "FOLDER/secret.json", "../../FOLDER/s
 @pytest.mark.parametrize("key", ["$ref", "$schema", "$dynamicRef"])
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("place", ["c", "c/charts/sub", "archive"])
-def test_a_values_schema_is_not_followed(
+def test_trap_07_a_values_schema_is_not_followed(
     workshop: Workshop, charts: ChartRepository, tmp_path: Path, key: str, reference: str, place: str
 ) -> None:
     """It is left aside: read by helm, it would fail, and show the secret or ask the server."""

@@ -599,6 +599,21 @@ def test_charts_for_the_cluster(web: Kustomizations) -> None:
     assert web.prepared(allow=("helm",)).inputs != before
 
 
+def test_trap_01_what_a_chart_in_a_kustomization_makes_up_is_found(web: Kustomizations) -> None:
+    template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {it: VALUE}\n"
+    chart = {
+        "web/prod/charts/c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+        "web/prod/charts/c/templates/cm.yaml": template.replace("VALUE", "{{ randAlphaNum 16 }}"),
+        "web/prod/charts/c/values.yaml": "",
+    }
+    web.repository.commit({**chart, **prod("helmCharts: [{name: c, releaseName: r}]")})
+    made = web.rendered(allow=("helm",))
+    assert [document.manifest["data"] != other.manifest["data"] for document, other in
+            zip(made.documents, made.second, strict=True)] == [True]  # fmt: skip
+    web.repository.commit({"web/prod/charts/c/templates/cm.yaml": template.replace("VALUE", "fixed")})
+    assert web.rendered(allow=("helm",)).second == []
+
+
 def test_errors_of_helm(web: Kustomizations) -> None:
     chart = {
         "web/prod/charts/c/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",

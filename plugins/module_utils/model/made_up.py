@@ -1,0 +1,244 @@
+"""What a chart makes up (passwords, certificates, checksums over them), told by rendering it twice, and kept.
+
+Where two renders of the same input differ, neither is what somebody wants: what lives in the cluster is. Everything
+else of the object is the author's, and is applied as rendered.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from .made_up_lines import MARKER, constant_lines, filled_lines, lines_of
+from .objects import Manifest
+
+_ABSENT = object()
+_Path = tuple[str, ...]
+"""Steps as they are displayed: ``.data``, ``[0]``, ``[name="web"]``."""
+
+_LIST_KEYS = (
+    ("name",),
+    ("containerPort", "protocol"),
+    ("port", "protocol"),
+    ("mountPath",),
+    ("devicePath",),
+    ("type",),
+    ("key",),
+)
+"""What tells the elements of a list apart, the first that does. Those of the built-in kinds' list maps."""
+
+
+def stable(manifest: Manifest, second: Manifest | None) -> Manifest:
+    """The object with a marker for everything that is made up: equal for any two renders of one input.
+
+    :param second: the same object as another render of the same input made it, ``None`` if no different.
+    """
+    if second is None:
+        return manifest
+    found: Manifest = _constant((), manifest, second, _is_secret(manifest))
+    return found
+
+
+def settled(manifest: Manifest, second: Manifest | None, live: Manifest) -> tuple[Manifest, list[str]]:
+    """The object to send when ``live`` exists: what is made up has the live value, where live has one.
+
+    :param second: as for ``stable``.
+    :return: also the fields that keep their live value, such as ``.data.password``. The inputs are left as they are;
+        the result may share parts with them.
+    """
+    if second is None:
+        return manifest, []
+    settling = _Settling(_is_secret(manifest))
+    body: Manifest = settling.value((), manifest, second, live)
+    return body, settling.kept
+
+
+def _is_secret(manifest: Manifest) -> bool:
+    return (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", "Secret")
+
+
+def _constant(path: _Path, first: Any, second: Any, secret: bool) -> Any:
+    if _same(first, second):
+        return first
+    match first, second:
+        case dict(), dict():
+            found = {
+                key: _constant((*path, f".{key}"), first[key], second[key], secret) for key in first if key in second
+            }
+            # What only one render has may have another name next time.
+            return found if first.keys() == second.keys() else {**found, MARKER: MARKER}
+        case list(), list():
+            if _all_texts(first, second):
+                return constant_lines(first, second)
+            if len(first) == len(second):
+                pairs = enumerate(zip(first, second, strict=True))
+                return [_constant((*path, f"[{number}]"), *both, secret) for number, both in pairs]
+        case str(), str():
+            if secret and _is_value(path):
+                first, second = _decoded(first) or first, _decoded(second) or second
+            if _has_lines(first, second):
+                return "\n".join(constant_lines(lines_of(first), lines_of(second)))
+    return MARKER
+
+
+@dataclass(slots=True)
+class _Settling:
+    """:ivar kept: the fields that have their live value."""
+
+    secret: bool
+    kept: list[str] = field(default_factory=list)
+
+    def value(self, path: _Path, first: Any, second: Any, live: Any) -> Any:
+        if _same(first, second) or live is _ABSENT:
+            return first
+        match first, second, live:
+            case dict(), dict(), dict():
+                return self._mapping(path, first, second, live)
+            case list(), list(), list():
+                return self._list(path, first, second, live)
+            case str(), str(), str():
+                return self._text(path, first, second, live)
+        if _kind(live) in (_kind(first), _kind(second)):
+            return self._keep(path, live)
+        return first
+
+    def _keep(self, path: _Path, live: Any) -> Any:
+        self.kept.append("".join(path))
+        return live
+
+    def _mapping(self, path: _Path, first: dict[str, Any], second: dict[str, Any], live: dict[str, Any]) -> Any:
+        named_anew = self._named_anew(first, second, live)
+        if named_anew is not None:
+            common = {key: value for key, value in first.items() if key in second}
+            settled_ones = self._mapping(path, common, {key: second[key] for key in common}, live)
+            return settled_ones | {key: self._keep((*path, f".{key}"), live[key]) for key in named_anew}
+        alone = first.keys() ^ second.keys()
+        random_names = first.keys() - second.keys() and second.keys() - first.keys()
+        found = {}
+        for key in first | second:
+            step = (*path, f".{key}")
+            if key not in alone:
+                found[key] = self.value(step, first[key], second[key], live.get(key, _ABSENT))
+            elif key in live:
+                found[key] = self._keep(step, live[key])
+            elif random_names and key in first:
+                # Left out, nothing would be there in the end: no later render has it either.
+                found[key] = first[key]
+        return found
+
+    @staticmethod
+    def _named_anew(first: dict[str, Any], second: dict[str, Any], live: dict[str, Any]) -> list[str] | None:
+        """The live entries that stand for those whose very keys are made up; ``None`` when that can't be told."""
+        alone, opposite = first.keys() - second.keys(), second.keys() - first.keys()
+        known = first.keys() | second.keys()
+        others = [key for key in live if key not in known]
+        if alone and len(alone) == len(opposite) == len(others) and not (alone | opposite) & live.keys():
+            return others
+        return None
+
+    def _list(self, path: _Path, first: list[Any], second: list[Any], live: list[Any]) -> Any:
+        if _all_texts(first, second, live):
+            lines, kept = filled_lines(first, second, live)
+            return self._keep(path, lines) if kept else lines
+        if len(first) != len(second):
+            return self._keep(path, live)
+        fields = _key_fields(first, second, live)
+        if fields:
+            pairs = _by_key(fields, first, second, live)
+            steps = [_step(fields, element) for element in first]
+        elif len(first) == len(live):
+            pairs, steps = live, [f"[{number}]" for number in range(len(first))]
+        else:
+            return self._keep(path, live)
+        each = zip(steps, first, second, pairs, strict=True)
+        return [self.value((*path, step), *elements) for step, *elements in each]
+
+    def _text(self, path: _Path, first: str, second: str, live: str) -> str:
+        if self.secret and _is_value(path):
+            decoded = [_decoded(text) for text in (first, second, live)]
+            contents = [text for text in decoded if text is not None]
+            if len(contents) == len(decoded):
+                content = self._content(path, *contents)
+                return live if content == contents[-1] else base64.b64encode(content.encode()).decode()
+        return self._content(path, first, second, live)
+
+    def _content(self, path: _Path, first: str, second: str, live: str) -> str:
+        if not _has_lines(first, second, live):
+            self._keep(path, live)
+            return live
+        lines, kept = filled_lines(lines_of(first), lines_of(second), lines_of(live))
+        text = "\n".join(lines)
+        if kept:
+            self._keep(path, text)
+        return text
+
+
+def _same(first: Any, second: Any) -> bool:
+    return _kind(first) == _kind(second) and first == second
+
+
+def _kind(value: Any) -> str:
+    return "number" if type(value) in (int, float) else type(value).__name__
+
+
+def _has_lines(*texts: str) -> bool:
+    """Whether one of them has several; the line break at the end of the only line makes none."""
+    return any("\n" in text.rstrip("\n") for text in texts)
+
+
+def _all_texts(*lists: list[Any]) -> bool:
+    return all(isinstance(element, str) for one in lists for element in one)
+
+
+def _is_value(path: _Path) -> bool:
+    """Of a Secret: its base64 form says nothing of where two values differ."""
+    return len(path) == 2 and path[0] == ".data"
+
+
+def _decoded(text: str) -> str | None:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return None
+
+
+# -- elements of lists -------------------------------------------------------------------------------------------------
+
+
+def _key_fields(*lists: list[Any]) -> tuple[str, ...] | None:
+    """The fields that tell the elements of each of these lists apart."""
+    if not all(isinstance(element, dict) for elements in lists for element in elements):
+        return None
+    return next((fields for fields in _LIST_KEYS if all(_tell_apart(fields, elements) for elements in lists)), None)
+
+
+def _tell_apart(fields: tuple[str, ...], elements: list[dict[str, Any]]) -> bool:
+    if not all(isinstance(element.get(fields[0]), str | int) for element in elements):
+        return False
+    return len({_key(fields, element) for element in elements}) == len(elements)
+
+
+def _key(fields: tuple[str, ...], element: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(element.get(name) or ("TCP" if name == "protocol" else "")) for name in fields)
+
+
+def _step(fields: tuple[str, ...], element: dict[str, Any]) -> str:
+    given = ((name, element[name]) for name in fields if name in element)
+    return f"[{','.join(f'{name}={json.dumps(value)}' for name, value in given)}]"
+
+
+def _by_key(
+    fields: tuple[str, ...], first: list[dict[str, Any]], second: list[dict[str, Any]], live: list[dict[str, Any]]
+) -> list[Any]:
+    """The live element for each one; those whose key is made up take what is left, if it is as many."""
+    keys = [_key(fields, element) for element in first]
+    others = [_key(fields, element) for element in second]
+    known = {_key(fields, element): element for element in live}
+    constant = {key for key, other in zip(keys, others, strict=True) if key == other}
+    left = [element for key, element in known.items() if key not in constant]
+    made_up = sum(key not in constant for key in keys)
+    rest = iter(left if len(left) == made_up else [_ABSENT] * made_up)
+    return [known.get(key, _ABSENT) if key in constant else next(rest) for key in keys]

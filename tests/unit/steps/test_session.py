@@ -1,0 +1,59 @@
+"""The cluster for a program: a login in a file that only its owner can read, and that goes with the program."""
+
+from __future__ import annotations
+
+import json
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import AccessOptions, Credential
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.json_fields import encode
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.session import Session
+from tests.unit.steps.made_run import MadeRun
+
+
+def session(run: MadeRun, credential: Credential, access: AccessOptions) -> Session:
+    made = run.session
+    stored: dict[str, Any] = {"key": "00", "credential": credential.to_json(), "access": encode(access)}
+    run.directory.write_json("credential.json", stored)
+    return made
+
+
+def test_the_login_is_in_a_private_file_and_only_meanwhile(run: MadeRun) -> None:
+    run.info.options.impersonate = "acts"
+    credential = Credential("https://10.0.0.1", token="Bearer the-token")
+    with session(run, credential, AccessOptions()).connection() as connection:
+        file = connection.kubeconfig
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+        assert json.loads(file.read_text())["users"][0]["user"] == {"token": "the-token"}
+        assert (connection.user, connection.secrets) == ("acts", frozenset({"the-token"}))
+        assert "the-token" not in repr(connection)
+    assert not file.exists()
+
+
+def test_it_goes_when_the_program_fails(run: MadeRun) -> None:
+    made = session(run, Credential("https://10.0.0.1"), AccessOptions())
+    with pytest.raises(ValueError, match="it failed"), made.connection() as connection:
+        raise ValueError("it failed")
+    assert not connection.kubeconfig.exists()
+
+
+@pytest.mark.parametrize(("seconds", "token"), [(-5, "new"), (30, "new"), (3600, "old"), (None, "old")])
+def test_a_login_that_ends_is_made_anew(run: MadeRun, tmp_path: Path, seconds: float | None, token: str) -> None:
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://10.0.0.1"}}],
+        "users": [{"name": "u", "user": {"token": "new"}}],
+    }
+    file = tmp_path / "kubeconfig"
+    file.write_text(json.dumps(config))
+    expires = None if seconds is None else time.time() + seconds
+    credential = Credential("https://10.0.0.1", token="Bearer old", expires=expires)
+    with session(run, credential, AccessOptions(kubeconfig=str(file))).connection() as connection:
+        assert json.loads(connection.kubeconfig.read_text())["users"][0]["user"] == {"token": token}
