@@ -115,6 +115,10 @@ class Playbooks:
             check=False,
             timeout=self.seconds_at_most,
         )
+        # Searched for secrets after all tests.
+        outputs = self.scratch / "outputs"
+        outputs.mkdir(exist_ok=True)
+        (outputs / f"{len(list(outputs.iterdir()))}.txt").write_text(result.stdout)
         assert "Traceback" not in result.stdout, result.stdout
         content = json.loads(summary.read_text()) if summary.exists() else {}
         return PlaybookResult(result.returncode, result.stdout, content)
