@@ -11,6 +11,8 @@ description:
     adopt. Namespaces and CustomResourceDefinitions come first, and it waits until the new kinds are served. All
     others follow in parallel along their references, such as a pod's Secrets and the annotation
     C(rendimiento.ai/depends-on).
+  - Where the plan says so, the fields of former tools become the add-on's just before, and what becomes empty takes two
+    requests.
   - An object whose live side moved since the plan was made is refused, not overwritten. When an object fails, those
     that need it are left out and all others still applied.
   - Before the first change, the record's inventory lists everything that may exist afterwards.
@@ -39,8 +41,7 @@ attributes:
   diff_mode:
     support: full
     details:
-      - One diff per object, as planned. Values of Secrets are masked. A long diff is cut after 400 lines, and says
-        so.
+      - One diff per object, as planned and shown by M(rendimiento.addons.addon_diff).
   idempotent:
     support: full
 author:
@@ -102,8 +103,10 @@ objects:
 diff:
   description:
     - One entry per object that was, or would be, applied.
-    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML. It is C(prepared) instead,
-      with lines to show as they are, when the texts are long or do not differ.
+    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML for people. It is
+      C(prepared) instead, with lines to show as they are, when the texts are long or do not differ.
+    - A second C(prepared) entry tells whose fields are taken, left, absorbed or removed, and what the server warns of.
+    - A last C(prepared) entry counts the objects that are not shown.
     - The header is the object with its action and verdict.
   returned: in diff mode, when something was applied
   type: list

@@ -10,8 +10,11 @@ description:
   - Compares the bundle of an add-on, object by object, with the live cluster, and writes the plan to the run
     directory. M(rendimiento.addons.addon_apply) and M(rendimiento.addons.addon_prune) carry it out.
   - Each object is applied by the API server as a dry run, so defaults, admission and field ownership are those of the
-    real apply. Objects whose namespace or kind comes with the same run are I(simulated). What could not be checked is
-    I(unknown), says why, and never counts as unchanged.
+    real apply. Objects whose namespace or kind comes with the same run are I(simulated), and checked with the schema
+    that they will meet. What could not be checked is I(unknown), says why, and never counts as unchanged.
+  - Fields that the definition ignores, replicas of what is autoscaled, and empty certificates that a controller fills
+    in stay as they are in the cluster. Fields that are taken from others, and what goes with the ownership of a former
+    tool, are named.
   - Nothing is ever written to the cluster.
   - A stored plan is returned again, unless a new one is due. That is so when the record moved, when an object could
     not be checked before, or when something that the add-on depends on changed in this run. RV(replanned) says which.
@@ -30,14 +33,18 @@ attributes:
       - In check mode, one diff per object. In a real run the diffs come from M(rendimiento.addons.addon_apply) and
         M(rendimiento.addons.addon_prune). Those of an add-on that is held back by a gate other than V(refused) are
         printed as lines, once this run has its lock.
-      - Values of Secrets are masked. Whether two of them are equal stays visible.
-      - A long diff is cut after 400 lines, and says so.
+      - Values of Secrets, and of fields that the definition names in C(mask), are masked. Whether two of them are equal
+        stays visible.
+      - A long diff is cut after 400 lines. Of more than 100 objects those that matter most are shown. What is cut is
+        said.
   idempotent:
     support: full
     details:
       - It changes nothing.
 notes:
   - A dry run needs the same rights as the real request. With read rights only, objects are I(unknown).
+  - It needs the right to update, too, for objects that lose fields of a former tool or of which a part becomes empty.
+    Without it these are I(simulated).
 author:
   - The rendimiento.addons authors (@rendimiento)
 seealso:
@@ -111,7 +118,8 @@ gate_reason:
   description: The same in a sentence.
   returned: success
   type: str
-  sample: Deployment monitoring/dashboard run already and are not this add-on's. Set adopt to true to take them over
+  sample: >-
+    already in the cluster and not this add-on's: Deployment monitoring/dashboard. Set adopt: true to take them over
 replanned:
   description: Why the stored plan was replaced by this new one, empty when it was not.
   returned: success
@@ -119,9 +127,11 @@ replanned:
   sample: postgres-operator, which it depends on, changed in this run
 diff:
   description:
-    - One entry per object that would change or is not settled.
-    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML. It is C(prepared) instead,
-      with lines to show as they are, when the texts are long or do not differ.
+    - One entry per object that would change, is not settled, or has fields that stay as they are.
+    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML for people. It is
+      C(prepared) instead, with lines to show as they are, when the texts are long or do not differ.
+    - A second C(prepared) entry tells whose fields are taken, left, absorbed or removed, and what the server warns of.
+    - A last C(prepared) entry counts the objects that are not shown.
     - The header is the object with its action and verdict.
   returned: in check and diff mode, when there is such an object
   type: list

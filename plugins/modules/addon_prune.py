@@ -30,8 +30,7 @@ attributes:
   diff_mode:
     support: full
     details:
-      - One diff per object, as planned. Values of Secrets are masked. A long diff is cut after 400 lines, and says
-        so.
+      - One diff per object, as planned and shown by M(rendimiento.addons.addon_diff).
   idempotent:
     support: full
 author:
@@ -77,8 +76,9 @@ kept:
 diff:
   description:
     - One entry per object that was, or would be, deleted.
-    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML. It is C(prepared) instead,
-      with lines to show as they are, when the texts are long or do not differ.
+    - An entry is C(before_header), C(after_header), C(before) and C(after) as masked YAML for people. It is
+      C(prepared) instead, with lines to show as they are, when the texts are long or do not differ.
+    - A last C(prepared) entry counts the objects that are not shown.
     - The header is the object with its action and verdict.
   returned: in diff mode, when something was deleted
   type: list

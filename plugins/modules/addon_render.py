@@ -9,12 +9,17 @@ version_added: 0.1.0
 description:
   - Reads the source of an add-on at the run's commit and writes its objects, placed in their namespaces and labelled,
     to a bundle file in the run directory. M(rendimiento.addons.addon_diff) plans from there.
-  - An add-on is rendered once per run. A second call returns the same bundle.
+  - An add-on is rendered once per run. A second call returns the same bundle, unless the chart asks the cluster and
+    something that the add-on depends on changed in this run.
   - A chart of a chart repository or of a git folder is rendered by C(helm template), for the version and the API list
     of the cluster, together with what the add-ons that it depends on bring. C(.Release.IsInstall) is true until the
-    add-on was applied for the first time.
+    add-on was applied for the first time. A chart that uses C(lookup) is rendered connected to the cluster, as the
+    acting identity.
+  - A chart that makes something up, such as passwords, is rendered twice, and where the two differ, the cluster keeps
+    what it has.
   - A git folder with a kustomization is rendered by C(kustomize build). In any other folder each C(.yaml), C(.yml) and
     C(.json) file is read, in the order of their paths, and nothing in them is ever taken as a template.
+  - C(patches) of the definition change what a source of any kind renders.
   - What was rendered before from the same inputs is taken from the cache, and no program is started.
   - Objects with the annotation C(helm.sh/hook) are kept apart as hooks; test hooks are left out.
 extends_documentation_fragment:
@@ -24,7 +29,7 @@ extends_documentation_fragment:
 requirements:
   - git (the program), on the host that runs this step
   - helm (the program), version 4, for charts
-  - kustomize (the program), version 5, for kustomizations
+  - kustomize (the program), version 5, for kustomizations and for C(patches)
 attributes:
   check_mode:
     details:

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .field_rules import Path
+from .fields import NOTHING
 from .objects import Manifest
 
 FieldTree = dict[str, Any]
 _Member = tuple[str, ...]
-
-NOTHING: Any = object()
-"""Stands for a field that is not there, where ``None`` is a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +48,6 @@ def entries_of(manifest: Manifest) -> list[Entry]:
 def owners_of(manifest: Manifest, path: Path) -> list[Entry]:
     """The entries that own the field at a path of this object, or something below or around it."""
     return [entry for entry in entries_of(manifest) if _owns(entry.fields, manifest, path)]
-
-
-def value_at(value: Any, path: Path) -> Any:
-    """What stands at a path, ``NOTHING`` when nothing does."""
-    for step in path:
-        if isinstance(value, dict) and step in value:
-            value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            value = value[int(step)]
-        else:
-            return NOTHING
-    return value
 
 
 def _owns(fields: FieldTree, value: Any, path: Path) -> bool:
@@ -155,13 +141,37 @@ def _is_key(member: _Member) -> bool:
 def without(manifest: Manifest, members: Iterable[_Member]) -> tuple[Manifest, list[str]]:
     """The object without these fields, and those that really went, such as ``.data.key`` or ``.spec.ports[port=80]``.
 
-    What is unchanged is shared with the original.
+    What is empty stays, see ``without_empty``; a list that loses all its items goes with them. What is unchanged is
+    shared with the original.
     """
     removed: list[str] = []
     kept: Manifest = manifest
     for member in members:
         kept = _without(kept, member, "", removed)
     return kept, sorted(removed)
+
+
+def without_empty(fields: FieldTree, value: Any) -> FieldTree:
+    """The tree without leaves that are empty mappings or lists of this object.
+
+    To own such a field and to apply it as empty again is refused of custom resources, and without it in the source it
+    goes or stays by its kind (both observed). Owned by nobody, it stays.
+    """
+    kept: FieldTree = {}
+    for name, below in fields.items():
+        inside = _inside(value, name)
+        if inside in ({}, []) and name != ".":
+            continue
+        kept[name] = without_empty(below, inside) if below else {}
+    return kept
+
+
+def _inside(value: Any, name: str) -> Any:
+    if isinstance(value, dict) and name.startswith("f:"):
+        return value.get(name[2:])
+    if isinstance(value, list):
+        return next((item for index, item in enumerate(value) if _selects(name, item, index)), None)
+    return None
 
 
 def _without(value: Any, steps: _Member, shown: str, removed: list[str]) -> Any:
@@ -171,10 +181,13 @@ def _without(value: Any, steps: _Member, shown: str, removed: list[str]) -> Any:
         if field not in value:
             return value
         title = f"{shown}.{field}"
+        if not rest and value[field] in ({}, []):
+            return value
+        changed = NOTHING if not rest else _without(value[field], rest, title, removed)
         if not rest:
             removed.append(title)
+        if changed is NOTHING or (changed == [] and value[field] != []):
             return {key: one for key, one in value.items() if key != field}
-        changed = _without(value[field], rest, title, removed)
         return value if changed is value[field] else {**value, field: changed}
     if isinstance(value, list):
         for index, item in enumerate(value):

@@ -52,8 +52,8 @@ class PlanItem:
     for unchanged objects, ``kept_as`` is the inventory state of kept ones.
 
     ``body`` is what is sent instead of the bundle's object, ``None`` for just that: fields that are yielded, made up or
-    not taken by its kind differ. ``absorbs`` names the managers whose fields become ours, ``removes`` the fields that
-    go with that.
+    not taken by its kind differ. ``first`` is sent before it, where one request does not do. ``absorbs`` names the
+    managers whose fields become ours, ``removes`` the fields that go with that.
     """
 
     key: ObjectKey
@@ -68,6 +68,7 @@ class PlanItem:
     resource_version: str = ""
     fingerprint: str = ""
     body: Manifest | None = None
+    first: Manifest | None = None
     takes_over: list[Takeover] = field(default_factory=list)
     yields: list[YieldedField] = field(default_factory=list)
     absorbs: list[str] = field(default_factory=list)

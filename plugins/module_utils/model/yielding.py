@@ -13,15 +13,13 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from .field_rules import Path
-from .managed_fields import NOTHING, Entry, owners_of, value_at
+from .fields import NOTHING, place_in, value_at, with_value
+from .managed_fields import Entry, owners_of
 from .names import FIELD_MANAGER
 from .objects import Manifest, split_api_version
 from .plan import YieldedField
 
 REPLICAS: Path = ("spec", "replicas")
-
-_LIST_KEYS = ("name", "key", "type", "mountPath", "containerPort", "port", "uid")
-"""By which an item of a list is found again in the live object, where they are there."""
 
 
 def yielded(
@@ -38,11 +36,11 @@ def yielded(
         wanted = value_at(body, path)
         if wanted is NOTHING or not path:
             continue
-        place = _place_in(live, body, path)
+        place = place_in(live, body, path)
         value = value_at(live, place) if place is not None else NOTHING
         owners = owners_of(live, place) if place is not None else []
         others = [entry for entry in owners if not (_is_ours(entry) or entry.manager in absorbed)]
-        body = _changed(body, path, NOTHING if others or value is NOTHING else value)
+        body = with_value(body, path, NOTHING if others or value is NOTHING else value)
         if value != wanted or type(value) is not type(wanted):
             told.append(YieldedField(_title(path), others[0].manager if others else "", reason))
     return body, told
@@ -50,50 +48,6 @@ def yielded(
 
 def _is_ours(entry: Entry) -> bool:
     return (entry.manager, entry.operation, entry.subresource) == (FIELD_MANAGER, "Apply", "")
-
-
-def _place_in(live: Any, body: Any, path: Path) -> Path | None:
-    """The same field's path in the live object, whose lists may have another order; ``None`` when it has none."""
-    found: list[str] = []
-    for step in path:
-        if isinstance(body, list) and isinstance(live, list):
-            if not step.isdecimal() or int(step) >= len(body):
-                return None
-            index = _index_of(body[int(step)], int(step), live)
-            if index is None:
-                return None
-            found.append(str(index))
-            body, live = body[int(step)], live[index]
-        elif isinstance(body, dict) and isinstance(live, dict) and step in body:
-            found.append(step)
-            body, live = body[step], live.get(step)
-        else:
-            return None
-    return tuple(found)
-
-
-def _index_of(item: Any, index: int, items: list[Any]) -> int | None:
-    if isinstance(item, dict):
-        keys = [key for key in _LIST_KEYS if key in item]
-        if keys:
-            same = (
-                at for at, other in enumerate(items) if isinstance(other, dict) and other.get(keys[0]) == item[keys[0]]
-            )
-            return next(same, None)
-    return index if index < len(items) else None
-
-
-def _changed(value: Any, path: Path, new: Any) -> Any:
-    """A copy in which the field at the path is ``new``, or is gone."""
-    step, rest = path[0], path[1:]
-    if isinstance(value, list):
-        at = int(step)
-        if not rest and new is NOTHING:
-            return [*value[:at], *value[at + 1 :]]
-        return [*value[:at], _changed(value[at], rest, new) if rest else new, *value[at + 1 :]]
-    if not rest and new is NOTHING:
-        return {key: one for key, one in value.items() if key != step}
-    return {**value, step: _changed(value[step], rest, new) if rest else new}
 
 
 def _title(path: Path) -> str:
@@ -121,12 +75,6 @@ def bundle_paths(manifest: Manifest) -> list[Path]:
 def placeholders_of(manifest: Manifest) -> list[Path]:
     """Where a ``caBundle`` stands that is none: empty, or white space, to be filled in by a controller."""
     return [path for path in bundle_paths(manifest) if _is_placeholder(value_at(manifest, path))]
-
-
-def without_fields(manifest: Manifest, paths: Iterable[Path]) -> Manifest:
-    for path in paths:
-        manifest = _changed(manifest, path, NOTHING)
-    return manifest
 
 
 def _is_placeholder(value: Any) -> bool:

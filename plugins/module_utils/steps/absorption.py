@@ -6,11 +6,9 @@ As long as a former tool owns a field, the field outlives its removal from the s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from ..cluster.client import ApiError, Client
+from ..cluster.client import Client
 from ..model.errors import ClusterError
-from ..model.managed_fields import Entry, entries_of, lost_with, union_of, without
+from ..model.managed_fields import Entry, entries_of, lost_with, union_of, without, without_empty
 from ..model.names import FIELD_MANAGER
 from ..model.objects import Manifest
 from ..model.ownership import own_entry
@@ -24,22 +22,13 @@ def absorbed_at_adoption(live: Manifest, api_version: str) -> list[Entry]:
     return [] if own_entry(live["metadata"]) else absorbable(entries_of(live), api_version)
 
 
-@dataclass(frozen=True, slots=True)
-class Absorption:
-    """What the object becomes. ``uncertain`` says why the server could not be asked, empty if it was."""
+def without_absorbed(applied: Manifest, absorbed: list[Entry]) -> tuple[Manifest, list[str]]:
+    """What is left of an object once the absorbed entries are ours and the source lacks some of their fields.
 
-    predicted: Manifest
-    removed: list[str]
-    uncertain: str = ""
+    The patch and the apply can't be dry-run in one request, so the fields that go are taken out here.
 
-
-def predict(client: Client, path: str, applied: Manifest, absorbed: list[Entry]) -> Absorption:
-    """What is left of the object when the absorbed entries are ours and the source lacks some of their fields.
-
-    The patch and the apply can't be dry-run in one request. So the fields that go are taken out here, and a dry-run
-    update has the server fill in its defaults.
     :param applied: the reply to the dry-run apply without the absorption.
-    :raises ApiError: the object can't be without those fields.
+    :returns: the object, and the fields that went.
     """
     going = {(entry.manager, entry.operation, entry.api_version) for entry in absorbed}
     staying = [
@@ -47,17 +36,8 @@ def predict(client: Client, path: str, applied: Manifest, absorbed: list[Entry])
         for entry in entries_of(applied)
         if entry.subresource or (entry.manager, entry.operation, entry.api_version) not in going
     ]
-    rest, removed = without(applied, lost_with([entry.fields for entry in absorbed], staying))
-    if not removed:
-        return Absorption(applied, [])
-    body = {**rest, "metadata": {key: value for key, value in rest["metadata"].items() if key != "managedFields"}}
-    try:
-        reply = client.put(path, body, query={"dryRun": "All", "fieldManager": FIELD_MANAGER})
-    except ApiError as error:
-        if not error.forbidden:
-            raise
-        return Absorption(rest, removed, f"what it removes could not be checked: {error.message}")
-    return Absorption(reply.body, removed)
+    lost = lost_with([entry.fields for entry in absorbed], staying)
+    return without(applied, lost)
 
 
 def absorb(client: Client, path: str, live: Manifest, api_version: str, managers: list[str]) -> Manifest:
@@ -71,7 +51,8 @@ def absorb(client: Client, path: str, live: Manifest, api_version: str, managers
         return live
     values = live["metadata"]["managedFields"]
     own = own_entry(live["metadata"])
-    fields = union_of([*([own.get("fieldsV1") or {}] if own else []), *(entry.fields for entry in absorbed)])
+    taken = (without_empty(entry.fields, live) for entry in absorbed)
+    fields = union_of([*([own.get("fieldsV1") or {}] if own else []), *taken])
     kept = [value for value in values if Entry.of(value) not in absorbed and value != own]
     entry = {
         "manager": FIELD_MANAGER,

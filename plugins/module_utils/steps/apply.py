@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -159,24 +160,26 @@ class _Application:
     def _update(self, item: PlanItem, path: str, body: Manifest) -> Manifest:
         """Apply onto the very object that was planned; writes to its status in between do not matter."""
         client, version, expected = self.session.acting, item.resource_version, item.fingerprint
-        for _attempt in range(_GUARD_ATTEMPTS):
+        writes = self._writes(item, path, body)
+        for _attempt in range(_GUARD_ATTEMPTS * len(writes)):
             try:
-                if item.absorbs and expected == item.fingerprint:
-                    absorbed = self._absorb(item, path, body, version)
-                    version, expected = _version(absorbed), fingerprint(self.session.key, absorbed)
-                guarded = {**body, "metadata": {**body["metadata"], "uid": item.uid, "resourceVersion": version}}
-                applied: Manifest = client.apply(path, guarded, force=True).body
+                written = writes[0](version)
             except ApiError as error:
                 if not error.precondition_failed:
                     raise
             else:
-                return applied
+                del writes[0]
+                if not writes:
+                    return written
+                # Controllers act on what we wrote at once; from here on the object is the one that was planned.
+                version, expected = _version(written), ""
+                continue
             live = self.session.acting.find(path)
             if live is None:
                 raise _moved(item, "it was deleted")
             if live["metadata"]["uid"] != item.uid:
                 raise _moved(item, "it was deleted and made again")
-            if fingerprint(self.session.key, live) != expected:
+            if expected and fingerprint(self.session.key, live) != expected:
                 # A repeated request finds its own work done: then there is nothing left to apply.
                 predicted: Manifest = client.apply(path, body, dry_run=True, force=True).body
                 if predicted == live:
@@ -185,17 +188,29 @@ class _Application:
             version = _version(live)
         raise _moved(item, "it changes all the time")
 
-    def _absorb(self, item: PlanItem, path: str, body: Manifest, version: str) -> Manifest:
-        """Make the fields of former tools ours, if the object is still the one that was planned.
+    def _writes(self, item: PlanItem, path: str, body: Manifest) -> list[Callable[[str], Manifest]]:
+        """What is written, one after the other, each to the object in the version that the one before left."""
+        client = self.session.acting
 
-        :raises ApiError: it is not (``precondition_failed``).
-        """
-        live = self.session.acting.find(path)
-        if live is None or live["metadata"]["uid"] != item.uid:
-            raise _moved(item, "it was deleted")
-        if _version(live) != version and fingerprint(self.session.key, live) != item.fingerprint:
-            raise _moved(item, "it was changed")
-        return absorb(self.session.acting, path, live, body["apiVersion"], item.absorbs)
+        def absorbed(version: str) -> Manifest:
+            live = client.find(path)
+            if live is None or live["metadata"]["uid"] != item.uid:
+                raise _moved(item, "it was deleted")
+            if _version(live) != version and fingerprint(self.session.key, live) != item.fingerprint:
+                raise _moved(item, "it was changed")
+            return absorb(client, path, live, body["apiVersion"], item.absorbs)
+
+        def applied(manifest: Manifest) -> Callable[[str], Manifest]:
+            def write(version: str) -> Manifest:
+                guard = {"uid": item.uid, "resourceVersion": version}
+                guarded = {**manifest, "metadata": {**manifest["metadata"], **guard}}
+                reply: Manifest = client.apply(path, guarded, force=True).body
+                return reply
+
+            return write
+
+        bodies = [manifest for manifest in (item.first, body) if manifest is not None]
+        return [*([absorbed] if item.absorbs else []), *map(applied, bodies)]
 
     def _resource(self, item: PlanItem) -> Resource:
         resource = self.session.discovery.find(item.key.group, item.version, item.key.kind)

@@ -9,11 +9,12 @@ from functools import cached_property
 from ..model.bundle import BundleObject
 from ..model.errors import ClusterError
 from ..model.field_rules import FieldRule, Path, paths_for
+from ..model.fields import NOTHING, value_at, without_fields
 from ..model.made_up import settled
-from ..model.managed_fields import NOTHING, Entry, owners_of, value_at
+from ..model.managed_fields import Entry, owners_of
 from ..model.objects import Manifest, ObjectKey
 from ..model.plan import YieldedField
-from ..model.yielding import REPLICAS, placeholders_of, without_fields, yielded
+from ..model.yielding import REPLICAS, placeholders_of, yielded
 from .autoscalers import Targets, autoscaled
 from .schemas import Schemas
 from .session import Session

@@ -13,19 +13,20 @@ from ..cluster.discovery import Resource, path_of
 from ..model.bundle import Bundle, BundleObject
 from ..model.difference import differs
 from ..model.errors import AddonError
-from ..model.names import FIELD_MANAGER, OWNER_LABEL, RECORD_GROUP
+from ..model.names import OWNER_LABEL, RECORD_GROUP
 from ..model.normalise import describe_kind, is_definition, kinds_of_definition
 from ..model.object_faults import bundle_faults, object_faults
 from ..model.objects import GroupKind, Manifest, ObjectKey
 from ..model.ownership import facts_of, fingerprint, own_entry
-from ..model.plan import CHANGES, PlanItem, Takeover
+from ..model.plan import CHANGES, PlanItem
 from ..model.predecessors import without_marks
 from ..model.prediction import overlaid
 from ..model.wording import listed
-from .absorption import absorbed_at_adoption, predict
+from .absorption import absorbed_at_adoption
 from .bodies import Bodies, Body
 from .custom_resources import definition_facts
 from .dependencies import bundles_of_dependencies, dependencies
+from .dry_run import dry_run
 from .schemas import Schemas
 from .session import Session
 from .shown_states import States
@@ -186,25 +187,29 @@ class SourcePlanner:
             live = self.session.acting.find(path)
             absorbed = absorbed_at_adoption(live, item.manifest["apiVersion"]) if live else []
             body = self._bodies.of(item, live, absorbed)
-            predicted, created = self._dry_run(made, path, body.manifest)
-            if created == (live is None) and (live is None or _version(live) == _version(predicted)):
+            try:
+                asked = dry_run(self.session.acting, path, body.manifest, live, absorbed)
+            except ApiError as error:
+                if not error.precondition_failed:
+                    raise
+                continue
+            if asked.created == (live is None) and (live is None or _version(live) == _version(asked.predicted)):
                 break
         else:
             made.reason = "the live object changed each time it was read"
             return
         made.verdict = "verified"
+        made.takes_over, made.removes, made.first = asked.takes_over, asked.removes, asked.first
+        made.absorbs = sorted({entry.manager for entry in absorbed})
+        made.warnings = asked.warnings
         self._note(made, item, body)
         if live is None:
             made.action = "create"
-            self.states.note(item.key, None, _presentable(predicted, body.manifest))
+            self.states.note(item.key, None, asked.predicted)
             return
-        if absorbed:
-            absorption = predict(self.session.acting, path, predicted, absorbed)
-            made.absorbs, made.removes = sorted({entry.manager for entry in absorbed}), absorption.removed
-            predicted = absorption.predicted
-            if absorption.uncertain:
-                made.verdict, made.reason = "simulated", absorption.uncertain
-        self._compare(made, item, body.manifest, live, predicted, made.absorbs)
+        if asked.uncertain:
+            made.verdict, made.reason = "simulated", asked.uncertain
+        self._compare(made, item, body.manifest, live, asked.predicted, made.absorbs)
         if made.action != "blocked" and item.key.group_kind in self._changing_kinds:
             made.verdict, made.reason = "simulated", f"the definition of {item.key.kind} changes with this run"
             self._check_offline(made, body.manifest)
@@ -214,20 +219,6 @@ class SourcePlanner:
         made.yields = body.yields
         if body.doubt:
             made.warnings.append(body.doubt)
-
-    def _dry_run(self, made: PlanItem, path: str, body: Manifest) -> tuple[Manifest, bool]:
-        """The server's prediction and whether it would be created; fields of other managers are noted."""
-        client = self.session.acting
-        made.takes_over = []
-        try:
-            response = client.apply(path, body, dry_run=True, force=False, manager=FIELD_MANAGER)
-        except ApiError as error:
-            if not error.conflict_fields:
-                raise
-            made.takes_over = [Takeover(conflict.manager, conflict.field) for conflict in error.conflict_fields]
-            response = client.apply(path, body, dry_run=True, force=True, manager=FIELD_MANAGER)
-        made.warnings = list(response.warnings)
-        return response.body, response.status == 201
 
     def _compare(
         self,
@@ -299,14 +290,3 @@ def _version(manifest: Manifest) -> str:
 def _fields(manifest: Manifest) -> object:
     entry = own_entry(manifest["metadata"])
     return entry and (entry.get("apiVersion"), entry.get("fieldsV1"))
-
-
-def _presentable(predicted: Manifest, body: Manifest) -> Manifest:
-    """A predicted new object without what the server only makes up for the dry run (a Service's address: observed)."""
-    if (predicted["apiVersion"], predicted["kind"]) == ("v1", "Service"):
-        spec, wanted = dict(predicted.get("spec") or {}), body.get("spec") or {}
-        for made_up in ("clusterIP", "clusterIPs"):
-            if made_up not in wanted:
-                spec.pop(made_up, None)
-        return {**predicted, "spec": spec}
-    return predicted

@@ -26,6 +26,7 @@ from .session import Progress, Session
 
 _GONE_WITHIN_SECONDS = 60.0
 _POLL_SECONDS = 0.3
+_GUARD_ATTEMPTS = 5
 _PROGRESS_SECONDS = 5.0
 
 
@@ -85,32 +86,28 @@ class _Deletion:
         if path is None or self.renewal.lost.is_set():
             return PlanError("its kind is not served any more", subject=str(item.key), hint="run again"), False
         live: Manifest | None = None
-        try:
-            live = self.session.acting.find(path)
-            if live is None:
-                self._note(gone=[item.key])
-                return None, False
-            doubt = _doubt(item, live, self.name)
-            if doubt:
-                return PlanError(doubt, subject=str(item.key), hint="it was not deleted; run again"), False
-            options = {
-                "apiVersion": "v1",
-                "kind": "DeleteOptions",
-                "propagationPolicy": "Background",
-                "preconditions": {
-                    "uid": item.uid,
-                    "resourceVersion": live["metadata"]["resourceVersion"],
-                },
-            }
-            if not live["metadata"].get("deletionTimestamp"):
-                self.session.acting.delete(path, options)
-        except ApiError as error:
-            if error.not_found:
-                self._note(gone=[item.key])
-                return None, False
-            mask = self.session.mask(self.name).with_secrets_of([live] if live else [])
-            error.message = mask.text(error.message)
-            return error.about(subject=str(item.key)), False
+        for attempt in range(1, _GUARD_ATTEMPTS + 1):
+            try:
+                live = self.session.acting.find(path)
+                if live is None:
+                    self._note(gone=[item.key])
+                    return None, False
+                doubt = _doubt(item, live, self.name)
+                if doubt:
+                    return PlanError(doubt, subject=str(item.key), hint="it was not deleted; run again"), False
+                if not live["metadata"].get("deletionTimestamp"):
+                    self.session.acting.delete(path, _options(live))
+                break
+            except ApiError as error:
+                if error.not_found:
+                    self._note(gone=[item.key])
+                    return None, False
+                # A controller wrote its status in between: look at it once more.
+                if error.precondition_failed and attempt < _GUARD_ATTEMPTS:
+                    continue
+                mask = self.session.mask(self.name).with_secrets_of([live] if live else [])
+                error.message = mask.text(error.message)
+                return error.about(subject=str(item.key)), False
         self._note(pruned=[ObjectResult(item.key)])
         return None, True
 
@@ -159,6 +156,17 @@ class _Deletion:
             outcome.pruned += pruned or []
             outcome.gone += gone or []
             self.session.directory.save_outcome(outcome)
+
+
+def _options(live: Manifest) -> Manifest:
+    metadata = live["metadata"]
+    preconditions = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+    return {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "propagationPolicy": "Background",
+        "preconditions": preconditions,
+    }
 
 
 def _doubt(item: PlanItem, live: Manifest, name: str) -> str:

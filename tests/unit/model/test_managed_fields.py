@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.managed_fields import (
-    NOTHING,
     Entry,
     lost_with,
     members_of,
     owners_of,
     union_of,
-    value_at,
     without,
+    without_empty,
 )
 
 CONTAINERS = [{"name": "main", "image": "a", "env": [{"name": "A", "value": "1"}]}, {"name": "other", "image": "b"}]
@@ -78,22 +77,6 @@ def test_an_entry_tells_subresources_apart() -> None:
     assert found == Entry("hpa", "Apply", "scale", "apps/v1", {"f:spec": {"f:replicas": {}}})
 
 
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("spec", "replicas"), 3),
-        (("spec", "template", "spec", "containers", "1", "name"), "other"),
-        (("spec", "template", "spec", "containers", "2"), NOTHING),
-        (("spec", "template", "spec", "containers", "name"), NOTHING),
-        (("spec", "replicas", "x"), NOTHING),
-        (("status",), NOTHING),
-        ((), deployment()),
-    ],
-)
-def test_value_at_a_path(path: tuple[str, ...], value: Any) -> None:
-    assert value_at(deployment(), path) is value or value_at(deployment(), path) == value
-
-
 def test_a_union_owns_what_any_of_them_owns() -> None:
     one: dict[str, Any] = {"f:data": {".": {}, "f:a": {}}, "f:spec": {}}
     two: dict[str, Any] = {"f:data": {"f:b": {}}, "f:spec": {"f:x": {}}}
@@ -137,5 +120,17 @@ def test_list_items_go_unless_somebody_owns_a_part_of_them() -> None:
 def test_set_values_go_by_value() -> None:
     absorbed: dict[str, Any] = {"f:metadata": {"f:finalizers": {".": {}, 'v:"f"': {}}}}
     manifest, removed = without(deployment(), lost_with([absorbed], [{"f:metadata": {"f:finalizers": {".": {}}}}]))
-    assert manifest["metadata"]["finalizers"] == []
+    assert "finalizers" not in manifest["metadata"], "a list goes with its last item"
     assert removed == ['.metadata.finalizers["f"]']
+
+
+def test_what_is_empty_is_not_absorbed_and_stays() -> None:
+    manifest = {"spec": {"parts": [], "limits": {}, "other": 1, "items": [{"name": "a", "env": []}]}}
+    item: dict[str, Any] = {'k:{"name":"a"}': {".": {}, "f:name": {}, "f:env": {}}}
+    absorbed: dict[str, Any] = {"f:spec": {"f:parts": {}, "f:limits": {}, "f:other": {}, "f:items": item}}
+    assert without_empty(absorbed, manifest) == {
+        "f:spec": {"f:other": {}, "f:items": {'k:{"name":"a"}': {".": {}, "f:name": {}}}}
+    }
+    kept, removed = without(manifest, lost_with([absorbed], [{"f:spec": {".": {}, "f:items": item}}]))
+    assert kept == {"spec": {"parts": [], "limits": {}, "items": [{"name": "a", "env": []}]}}
+    assert removed == [".spec.other"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.fields import without_fields
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import YieldedField
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.yielding import (
     placeholders_of,
-    without_fields,
     yielded,
 )
 

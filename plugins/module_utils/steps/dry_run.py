@@ -1,0 +1,137 @@
+"""What the server says that an apply would make of an object, in one request or, where one can't tell, in two."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from ..cluster.client import ApiError, Client
+from ..model.field_rules import Path
+from ..model.fields import NOTHING, emptied_in, place_in, value_at, with_value, without_fields
+from ..model.managed_fields import Entry
+from ..model.names import FIELD_MANAGER
+from ..model.objects import Manifest
+from ..model.plan import Takeover
+from ..model.prediction import without_invented
+from .absorption import without_absorbed
+
+
+@dataclass(slots=True)
+class DryRun:
+    """The object as it would be.
+
+    ``first`` has to be applied before the body itself, ``None`` when nothing has to. ``removes`` are fields that go
+    with the ownership of former tools. ``uncertain`` says why the whole of it could not be asked, empty if it was.
+    """
+
+    predicted: Manifest
+    created: bool
+    takes_over: list[Takeover]
+    warnings: list[str]
+    first: Manifest | None = None
+    removes: list[str] = field(default_factory=list)
+    uncertain: str = ""
+
+
+def dry_run(client: Client, path: str, body: Manifest, live: Manifest | None, absorbed: list[Entry]) -> DryRun:
+    """:param absorbed: entries of former tools that become ours just before the apply.
+
+    :raises ApiError: the server refuses the object, or the change.
+    """
+    emptied = list(emptied_in(body, live)) if live else []
+    if live and absorbed:
+        made = _absorbing(client, path, body, emptied, absorbed)
+    elif emptied:
+        made = _emptying(client, path, body, emptied)
+    else:
+        made = _applied(client, path, body)
+    made.predicted = without_invented(made.predicted, body, live)
+    return made
+
+
+def _applied(client: Client, path: str, body: Manifest) -> DryRun:
+    """Without force first, since only that tells which fields are taken from others."""
+    takes_over: list[Takeover] = []
+    try:
+        response = client.apply(path, body, dry_run=True, force=False, manager=FIELD_MANAGER)
+    except ApiError as error:
+        if not error.conflict_fields:
+            raise
+        takes_over = [Takeover(conflict.manager, conflict.field) for conflict in error.conflict_fields]
+        response = client.apply(path, body, dry_run=True, force=True, manager=FIELD_MANAGER)
+    return DryRun(response.body, response.status == 201, takes_over, list(response.warnings))
+
+
+def _emptying(client: Client, path: str, body: Manifest, emptied: list[Path]) -> DryRun:
+    """A field whose content goes, while the field itself stays as an empty one.
+
+    Server-side apply removes such a field at first, and only the same apply once more puts the empty one there; of
+    custom resources it refuses the change for good, with "must be of type object: null" (both observed).
+    """
+    try:
+        made = _applied(client, path, body)
+    except ApiError as error:
+        if not error.is_bad_manifest:
+            raise
+        first = without_fields(body, reversed(emptied))
+        try:
+            made = _applied(client, path, first)
+        except ApiError:
+            raise error from None
+        if not _missing(made.predicted, body, emptied):
+            raise
+        made.first = first
+        _update(client, path, made, _with_empties(made.predicted, body, emptied))
+        return made
+    if missing := _missing(made.predicted, body, emptied):
+        removed = made.predicted
+        _update(client, path, made, _with_empties(removed, body, emptied))
+        if len(_missing(made.predicted, body, emptied)) == len(missing):
+            # Of most kinds the server keeps no empty fields.
+            made.predicted = removed
+        else:
+            made.first = body
+    return made
+
+
+def _absorbing(client: Client, path: str, body: Manifest, emptied: list[Path], absorbed: list[Entry]) -> DryRun:
+    """An apply just after former tools' fields became ours, which can't be dry-run together."""
+    made = _applied(client, path, body)
+    rest, made.removes = without_absorbed(made.predicted, absorbed)
+    if emptied:
+        first = without_fields(body, reversed(emptied))
+        with suppress(ApiError):
+            client.apply(path, first, dry_run=True, force=True)
+            made.first = first
+    filled = _with_empties(rest, body, emptied)
+    if filled is not made.predicted:
+        _update(client, path, made, filled)
+    return made
+
+
+def _missing(manifest: Manifest, body: Manifest, paths: list[Path]) -> list[Path]:
+    places = (place_in(manifest, body, path) for path in paths)
+    return [place for place in places if place is not None and value_at(manifest, place) is NOTHING]
+
+
+def _with_empties(manifest: Manifest, body: Manifest, emptied: list[Path]) -> Manifest:
+    for path in emptied:
+        place = place_in(manifest, body, path)
+        if place is not None and value_at(manifest, place) is NOTHING:
+            manifest = with_value(manifest, place, value_at(body, path))
+    return manifest
+
+
+def _update(client: Client, path: str, made: DryRun, manifest: Manifest) -> None:
+    """Predict what a dry-run update makes of it: with the server's defaults, which an apply would get as well."""
+    metadata = {name: value for name, value in manifest["metadata"].items() if name != "managedFields"}
+    query = {"dryRun": "All", "fieldManager": FIELD_MANAGER}
+    try:
+        reply: Manifest = client.put(path, {**manifest, "metadata": metadata}, query=query).body
+    except ApiError as error:
+        if not error.forbidden:
+            raise
+        made.predicted, made.uncertain = manifest, f"not all that it changes could be checked: {error.message}"
+        return
+    kept = {name: manifest["metadata"].get(name) for name in ("resourceVersion", "managedFields")}
+    made.predicted = {**reply, "metadata": {**reply["metadata"], **kept}}

@@ -1,0 +1,148 @@
+"""A whole run of the engine inside this process, step by step as the role calls them, and everything that it planned.
+
+A playbook tells what it did; a test that compares the plan with what came of it needs the plans themselves.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import AccessOptions
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle import Bundle
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.masking import Mask
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.names import DEFAULT_STATE_NAMESPACE
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.outcome import Outcome
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import Plan
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.run_directory import RunOptions
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.apply import apply
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.convergence import begin, end, release
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.definitions import (
+    DefinitionsRequest,
+    read_definitions,
+)
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.plan import plan
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.prune import prune
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.queue import queue
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.render import render
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.session import Session
+
+
+@dataclass(frozen=True)
+class AddonRun:
+    """One add-on in a run.
+
+    ``bundle`` is what was rendered, ``planned`` the plan of PLAN, ``carried`` the one that CONVERGE worked with: the
+    same, unless it was made anew. All are ``None`` for an add-on that could not be rendered. ``failure`` is what ended
+    its convergence.
+    """
+
+    name: str
+    bundle: Bundle | None
+    planned: Plan | None
+    carried: Plan | None
+    outcome: Outcome
+    mask: Mask
+    failure: str
+
+
+@dataclass(frozen=True)
+class Engine:
+    """:param repository: the gitops checkout. :param folder: its folder of definition files."""
+
+    repository: Path
+    folder: str
+    kubeconfig: Path
+    cache: Path
+
+    def run(self, *, check: bool) -> dict[str, AddonRun]:
+        """A run over all add-ons of the folder, or its check mode: by name, what became of each."""
+        session = self._open(check)
+        try:
+            return _run(session, check=check)
+        finally:
+            session.directory.remove()
+
+    def _open(self, check: bool) -> Session:
+        opened = read_definitions(
+            DefinitionsRequest(
+                repo=str(self.repository),
+                revision="",
+                path=self.folder,
+                access=AccessOptions(kubeconfig=str(self.kubeconfig)),
+                options=RunOptions(state_namespace=DEFAULT_STATE_NAMESPACE, cache=str(self.cache)),
+                check=check,
+                process=os.getpid(),
+                progress=_say_nothing,
+            )
+        )
+        return Session(str(opened.directory.path))
+
+
+def _run(session: Session, *, check: bool) -> dict[str, AddonRun]:
+    names = session.info.order
+    assert not session.info.invalid, session.info.invalid
+    for name in names:
+        _attempt(lambda name=name: render(session, name, _say_nothing))  # type: ignore[misc]
+    for name in names:
+        _attempt(lambda name=name: plan(session, name))  # type: ignore[misc]
+    queued = queue(session)
+    planned = {name: session.directory.plan(name) for name in names}
+    failures = {} if check else {name: _converge(session, name) for name in queued.converge}
+    return {
+        name: AddonRun(
+            name,
+            session.directory.bundle(name),
+            planned[name],
+            session.directory.plan(name),
+            session.directory.outcome(name),
+            session.mask(name),
+            failures.get(name, ""),
+        )
+        for name in names
+    }
+
+
+def _converge(session: Session, name: str) -> str:
+    """What ``converge.yml`` of the role does with one add-on; the error that ended it, if one did."""
+    try:
+        _sync(session, name)
+    except AddonError as error:
+        end(session, name, "Error", str(error))
+        return str(error)
+    else:
+        return ""
+    finally:
+        release(session, name)
+
+
+def _sync(session: Session, name: str) -> None:
+    beginning = begin(session, name, _say_nothing)
+    assert beginning.active, f"{name}: {beginning.reason}"
+    render(session, name, _say_nothing)
+    made = plan(session, name)
+    match made.gate:
+        case "adoption" | "hooks":
+            end(session, name, "Blocked", made.gate_reason)
+        case "manual-sync":
+            end(session, name, "OutOfSync", made.gate_reason)
+        case _:
+            apply(session, name, "prerequisites", _say_nothing)
+            apply(session, name, "all", _say_nothing)
+            prune(session, name, _say_nothing)
+            end(session, name, "Synced", "")
+
+
+def _attempt(step: Callable[[], object]) -> None:
+    """A step whose failure is its add-on's outcome, as ``ignore_errors`` of the role has it."""
+    try:
+        step()
+    except AddonError:
+        return
+
+
+def _say_nothing(_line: str) -> None:
+    return
