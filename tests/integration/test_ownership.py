@@ -94,6 +94,12 @@ def story(new_scene: Callable[[str], Scene], kubectl: Kubectl) -> Story:
         wait=0,
     )
     repository.addon("injected", webhooks(), createNamespace=True)
+    repository.addon(
+        "beside",
+        config_map("beside", data={"a": "1", "b": "1"}, labels={"app": "1"}),
+        ignore=[{"kind": "ConfigMap", "pointers": ["/data", "/metadata/labels"]}],
+        createNamespace=True,
+    )
     repository.addon("contested", config_map("contested", data={"a": "1", "b": "1"}), createNamespace=True)
     repository.commit()
     scene.sync().succeeded()
@@ -108,6 +114,12 @@ def story(new_scene: Callable[[str], Scene], kubectl: Kubectl) -> Story:
     kubectl.run(
         "--namespace=ignoring", "apply", "--server-side", "--force-conflicts", "--field-manager=lambda", "-f", "-",
         text=json.dumps(theirs),
+    )  # fmt: skip
+    # A key of somebody else in a mapping that is ignored as a whole, and one that was ours.
+    beside = {"data": {"foreign": "2", "b": "2"}, "metadata": {"labels": {"app": "2", "foreign": "2"}}}
+    kubectl.run(
+        "--namespace=beside", "patch", "configmap", "beside", "--type=merge", "-p", json.dumps(beside),
+        "--field-manager=other",
     )  # fmt: skip
     kubectl.run("--namespace=ignoring", "set", "image", "deployment/ignoring", "main=second")
     for name in ("scaled", "unowned", "by-hand"):
@@ -150,6 +162,14 @@ def test_ignored_fields_are_not_shown_as_changes(story: Story) -> None:
     assert "leaves .data.ours to other: ignored" in story.review
 
 
+def test_what_is_ours_stays_in_a_mapping_that_is_ignored_as_a_whole(story: Story) -> None:
+    live = story.synced.objects["ConfigMap beside/beside"]
+    assert live["data"] == {"a": "1", "b": "2", "foreign": "2"}
+    assert live["metadata"]["labels"] == {"app": "2", "foreign": "2", "rendimiento.ai/addon": "beside"}
+    assert story.preview.result.counts("beside").get("updated") is None
+    assert "leaves .data as it is: ignored" in story.review
+
+
 def test_autoscaled_replicas_are_left_to_the_autoscaler(story: Story) -> None:
     for observed in (story.synced, story.unowned):
         assert observed.objects["Deployment scaled/scaled"]["spec"]["replicas"] == 5
@@ -185,7 +205,6 @@ class Adoption:
     preview: Observed
     synced: Observed
     again: Observed
-    before: dict[str, Object]
 
 
 @pytest.fixture(scope="module")
@@ -200,6 +219,13 @@ def adoption(new_scene: Callable[[str], Scene], kubectl: Kubectl) -> Adoption:
     kubectl.run("create", "namespace", "marked")
     kubectl.run("create", "namespace", "more")
     kubectl.run("--namespace=marked", "create", "-f", "-", "--field-manager=helm", text=json.dumps(marked))
+    # As a run leaves it that was killed between the patch that makes fields ours and the apply.
+    halfway = {**marked, "metadata": {**marked["metadata"], "name": "halfway"}}
+    kubectl.run("--namespace=marked", "create", "-f", "-", "--field-manager=helm", text=json.dumps(halfway))
+    [entry] = kubectl.get("configmap", "halfway", "marked")["metadata"]["managedFields"]
+    ours = {**entry, "manager": "rendimiento-addons", "operation": "Apply"}
+    patch = [{"op": "replace", "path": "/metadata/managedFields", "value": [ours]}]
+    kubectl.run("--namespace=marked", "patch", "configmap", "halfway", "--type=json", "-p", json.dumps(patch))
     old = deployment("app", replicas=0)
     old["spec"]["template"]["spec"]["containers"][0]["env"] = [
         {"name": "OLD", "value": "1"},
@@ -208,13 +234,12 @@ def adoption(new_scene: Callable[[str], Scene], kubectl: Kubectl) -> Adoption:
     old["spec"]["revisionHistoryLimit"] = 3
     kubectl.run("--namespace=more", "apply", "-f", "-", text=json.dumps(old))
     kubectl.run("--namespace=more", "annotate", "deployment", "app", "seen=yes", "--field-manager=somebody")
-    repository.addon("marked", config_map("marked"), adopt=True)
+    repository.addon("marked", config_map("marked"), config_map("halfway"), adopt=True)
     new = deployment("app", replicas=0)
     new["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "KEPT", "value": "1"}]
     repository.addon("more", new, adopt=True, allowAdoptChanges=True)
     repository.commit()
-    before = kubectl.everything("configmaps", "deployments")
-    return Adoption(scene.observe(check=True, diff=True), scene.observe(diff=True), scene.observe(check=True), before)
+    return Adoption(scene.observe(check=True, diff=True), scene.observe(diff=True), scene.observe(check=True))
 
 
 def test_marks_of_the_former_tool_go_and_are_shown(adoption: Adoption) -> None:
@@ -224,6 +249,12 @@ def test_marks_of_the_former_tool_go_and_are_shown(adoption: Adoption) -> None:
     assert "annotations" not in metadata
     assert metadata["labels"] == {"rendimiento.ai/addon": "marked"}
     assert adoption.synced.result.phases["marked"] == "Synced"
+
+
+def test_a_take_over_that_was_killed_halfway_is_completed(adoption: Adoption) -> None:
+    assert "ConfigMap marked/halfway (adopt, verified)" in adoption.preview.result.output
+    metadata = adoption.synced.objects["ConfigMap marked/halfway"]["metadata"]
+    assert ("annotations" in metadata, metadata["labels"]) == (False, {"rendimiento.ai/addon": "marked"})
 
 
 def test_what_absorbing_removes_is_shown_and_goes(adoption: Adoption) -> None:

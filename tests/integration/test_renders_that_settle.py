@@ -87,11 +87,27 @@ kind: ConfigMap
 metadata: {name: NAME}
 data: {found: "{{ lookup "v1" "Secret" "settles" "given" | len }}"}
 """
+# As many charts do it with ServiceMonitors.
+GUARDED = """
+{{- if lookup "v1" "Secret" "settles" "given" }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: guarded}
+{{- end }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: always}
+"""
 
 
 @dataclass(frozen=True)
 class Story:
-    """Synced; previewed and synced again by a machine with an empty cache; then a value changes; then once more."""
+    """Synced; previewed and synced again by a machine with an empty cache; then a value changes; then once more.
+
+    ``limited`` is by an account that reads no Secrets. So is the second of ``guarded``, unlike the others;
+    before the last, what the chart looks for is deleted.
+    """
 
     first: Observed
     preview: Observed
@@ -99,6 +115,7 @@ class Story:
     third: Observed
     changed: Observed
     limited: Observed
+    guarded: list[Observed]
 
 
 @pytest.fixture(scope="module")
@@ -131,11 +148,18 @@ def story(new_scene: Callable[[str], Scene], kubectl: Kubectl) -> Story:
     other = new_scene("settles-limited")
     _chart(other, "limited", {"templates/found.yaml": FOUND.replace("NAME", "limited")})
     other.repository.commit()
-    return Story(first, preview, second, third, changed, other.observe(impersonate=READER))
+    limited = other.observe(impersonate=READER)
+    pruning = new_scene("settles-guarded")
+    _chart(pruning, "guarded", {"templates/a.yaml": GUARDED}, prune=True)
+    pruning.repository.commit()
+    guarded = [pruning.observe(), pruning.observe(impersonate=READER), pruning.observe()]
+    kubectl.run("delete", "secret", "given", "--namespace", NAMESPACE)
+    guarded.append(pruning.observe())
+    return Story(first, preview, second, third, changed, limited, guarded)
 
 
-def _chart(scene: Scene, name: str, files: Mapping[str, Any]) -> None:
-    scene.repository.define(name, namespace=NAMESPACE, git={"path": f"charts/{name}"})
+def _chart(scene: Scene, name: str, files: Mapping[str, Any], **definition: Any) -> None:
+    scene.repository.define(name, namespace=NAMESPACE, git={"path": f"charts/{name}"}, **definition)
     scene.repository.write(f"charts/{name}/Chart.yaml", f"apiVersion: v2\nname: {name}\nversion: 1.0.0\n")
     for path, content in files.items():
         scene.repository.write(f"charts/{name}/{path}", content)
@@ -272,3 +296,17 @@ def test_lookups_are_made_as_the_acting_account(story: Story) -> None:
     assert story.limited.objects[f"ConfigMap {NAMESPACE}/limited"]["data"] == {"found": "0"}
     asked = [request for request in story.limited.requests.of("secrets", "given") if request.user != "admin"]
     assert {(request.user, request.code) for request in asked} == {(READER, 403)}
+
+
+def test_what_a_render_without_the_cluster_lacks_is_not_pruned(story: Story) -> None:
+    before, limited, after, without = story.guarded
+    for run in story.guarded:
+        assert run.result.succeeded().phases == {"guarded": "Synced"}
+    there = [f"ConfigMap {NAMESPACE}/guarded" in run.objects for run in story.guarded]
+    assert there == [True, True, True, False]
+    assert f"may be in the source all the same: {WITHOUT}" in " ".join(limited.result.output.split())
+    uids = {run.objects[f"ConfigMap {NAMESPACE}/guarded"]["metadata"]["uid"] for run in (before, limited, after)}
+    assert len(uids) == 1
+    names = [entry["name"] for entry in limited.status("guarded")["objects"]]
+    assert sorted(names) == ["always", "guarded"]
+    assert [entry["name"] for entry in without.status("guarded")["objects"]] == ["always"]

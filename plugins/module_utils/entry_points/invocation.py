@@ -133,7 +133,7 @@ def _shortened(line: str) -> str:
 
 def _facts(item: PlanItem) -> list[str]:
     """What applying does to the fields of others, and what the server warned of."""
-    warnings = [f"the server warns: {printable(text)}" for text in item.warnings]
+    warnings = [f"warning: {printable(text)}" for text in item.warnings]
     return [f"  {line}" for line in (*ownership_lines(item, _FACTS_OF_A_SORT), *bounded(warnings, _FACTS_OF_A_SORT))]
 
 

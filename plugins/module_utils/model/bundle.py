@@ -37,7 +37,10 @@ class Bundle:
     ``commit`` is the commit its source was read at, ``revision`` what people call it: a chart's name and version, or a
     short commit. ``digest`` is a keyed hash over objects and hooks; ``render_key`` one over everything that went into
     the render. ``started`` names the calls of helm and kustomize that it took. ``connected`` tells that the chart could
-    ask the cluster, so that another cluster, or another time, may render something else.
+    ask the cluster, so that another cluster, or another time, may render something else. ``record_version`` is that of
+    the add-on's record, ``None`` when no other record would make another render. ``incomplete`` says why the chart had
+    to be rendered without the cluster that it asks, empty when it was not: what is not in such a bundle may still be in
+    the source.
     """
 
     name: str
@@ -52,6 +55,8 @@ class Bundle:
     from_cache: bool = False
     started: list[str] = field(default_factory=list)
     connected: bool = False
+    record_version: str | None = None
+    incomplete: str = ""
 
     def keys(self) -> set[ObjectKey]:
         return {item.key for item in self.objects}

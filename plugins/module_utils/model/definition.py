@@ -19,6 +19,7 @@ from typing import Any
 
 from .definition_schema import DEFINITION_SCHEMA, DNS_LABEL
 from .errors import DefinitionError, DocumentError
+from .field_rules import path_of_pointer, why_never_ignored
 from .urls import chart_repository_fault, git_repository_fault
 from .yaml_documents import read_one, reads_as_text
 
@@ -425,6 +426,11 @@ def _rule_faults(fields: dict[str, Any]) -> Iterator[_Fault]:
         yield from _exactly_one(entry, ("patch", "path"), f"patches[{index}]")
         if "path" in entry:
             yield from _path_faults(entry["path"], f"patches[{index}].path")
+    for index, entry in enumerate(fields.get("ignore", ())):
+        for number, pointer in enumerate(entry["pointers"]):
+            if why := why_never_ignored(path_of_pointer(pointer)):
+                shown = f"{pointer} " if len(pointer) <= 63 and pointer.isprintable() else ""
+                yield _Fault(f"ignore[{index}].pointers[{number}]", f"{shown}{why}")
     for index, entry in enumerate(fields.get("ready", ())):
         yield from _ready_faults(entry, f"ready[{index}]")
 

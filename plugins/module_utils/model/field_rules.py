@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .names import OWN_PREFIX
 from .objects import ObjectKey
 
 Path = tuple[str, ...]
@@ -36,6 +37,23 @@ class FieldRule:
 def paths_for(rules: Iterable[FieldRule], key: ObjectKey) -> list[Path]:
     """All paths that the rules name for one object, in their order."""
     return [path for rule in rules if rule.matches(key) for path in rule.paths]
+
+
+_IDENTITY = frozenset({("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")})
+_MARKS = (("metadata", "labels"), ("metadata", "annotations"))
+
+
+def why_never_ignored(path: Path) -> str:
+    """Why a field can't be left to others, in a clause; empty if it can."""
+    if path == ("metadata",):
+        return "holds the name of the object, give fields in it such as /metadata/annotations"
+    if path[:1] in _IDENTITY or path[:2] in _IDENTITY:
+        return "tells which object it is, which can't be left to others"
+    if path[0] == "status":
+        return "is never sent, so it needs no entry"
+    if path[:2] in _MARKS and len(path) > 2 and path[2].startswith(OWN_PREFIX):
+        return f"is of this collection itself, as all of {OWN_PREFIX}"
+    return ""
 
 
 def path_of_pointer(pointer: str) -> Path:

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .field_rules import Path
+from .list_keys import counterparts
 from .objects import Manifest
 
 NOTHING: Any = object()
 """Stands for a field that is not there, where ``None`` is a value."""
-
-_LIST_KEYS = ("name", "key", "type", "mountPath", "containerPort", "port", "uid")
-"""By which an item of a list is found again in another state of the object, where they are there."""
 
 
 def value_at(value: Any, path: Path) -> Any:
@@ -20,7 +18,7 @@ def value_at(value: Any, path: Path) -> Any:
     for step in path:
         if isinstance(value, dict) and step in value:
             value = value[step]
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        elif isinstance(value, list) and _is_index(step) and int(step) < len(value):
             value = value[int(step)]
         else:
             return NOTHING
@@ -35,9 +33,7 @@ def place_in(live: Any, body: Any, path: Path) -> Path | None:
     found: list[str] = []
     for step in path:
         if isinstance(body, list) and isinstance(live, list):
-            if not step.isdecimal() or int(step) >= len(body):
-                return None
-            index = _index_of(body[int(step)], int(step), live)
+            index = counterparts(body, live)[int(step)] if _is_index(step) and int(step) < len(body) else None
             if index is None:
                 return None
             found.append(str(index))
@@ -50,15 +46,9 @@ def place_in(live: Any, body: Any, path: Path) -> Path | None:
     return tuple(found)
 
 
-def _index_of(item: Any, index: int, items: list[Any]) -> int | None:
-    if isinstance(item, dict):
-        keys = [key for key in _LIST_KEYS if key in item]
-        if keys:
-            same = (
-                at for at, other in enumerate(items) if isinstance(other, dict) and other.get(keys[0]) == item[keys[0]]
-            )
-            return next(same, None)
-    return index if index < len(items) else None
+def _is_index(step: str) -> bool:
+    # RFC 6901 knows no other way to write one, so that one item has one path.
+    return step == "0" or (step.isascii() and step.isdecimal() and step[0] != "0")
 
 
 def with_value(value: Any, path: Path, new: Any) -> Any:
@@ -91,7 +81,6 @@ def emptied_in(body: Any, live: Any, above: Path = ()) -> Iterator[Path]:
             else:
                 yield from emptied_in(value, other, path)
     elif isinstance(body, list) and isinstance(live, list):
-        for index, item in enumerate(body):
-            there = _index_of(item, index, live)
+        for index, there in enumerate(counterparts(body, live)):
             if there is not None:
-                yield from emptied_in(item, live[there], (*above, str(index)))
+                yield from emptied_in(body[index], live[there], (*above, str(index)))

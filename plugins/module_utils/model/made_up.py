@@ -8,27 +8,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from .list_keys import key_fields, key_of, title_of
 from .made_up_lines import MARKER, constant_lines, filled_lines, lines_of
 from .objects import Manifest
 
 _ABSENT = object()
 _Path = tuple[str, ...]
 """Steps as they are displayed: ``.data``, ``[0]``, ``[name="web"]``."""
-
-_LIST_KEYS = (
-    ("name",),
-    ("containerPort", "protocol"),
-    ("port", "protocol"),
-    ("mountPath",),
-    ("devicePath",),
-    ("type",),
-    ("key",),
-)
-"""What tells the elements of a list apart, the first that does. Those of the built-in kinds' list maps."""
 
 
 def stable(manifest: Manifest, second: Manifest | None) -> Manifest:
@@ -46,8 +35,8 @@ def settled(manifest: Manifest, second: Manifest | None, live: Manifest) -> tupl
     """The object to send when ``live`` exists: what is made up has the live value, where live has one.
 
     :param second: as for ``stable``.
-    :return: also the fields that keep their live value, such as ``.data.password``. The inputs are left as they are;
-        the result may share parts with them.
+    :return: also the fields that keep their live value, such as ``.data.password``, where that is another than the
+        rendered one. The inputs are left as they are; the result may share parts with them.
     """
     if second is None:
         return manifest, []
@@ -86,7 +75,7 @@ def _constant(path: _Path, first: Any, second: Any, secret: bool) -> Any:
 
 @dataclass(slots=True)
 class _Settling:
-    """:ivar kept: the fields that have their live value."""
+    """:ivar kept: the fields that have their live value instead of the rendered one."""
 
     secret: bool
     kept: list[str] = field(default_factory=list)
@@ -102,11 +91,12 @@ class _Settling:
             case str(), str(), str():
                 return self._text(path, first, second, live)
         if _kind(live) in (_kind(first), _kind(second)):
-            return self._keep(path, live)
+            return self._keep(path, first, live)
         return first
 
-    def _keep(self, path: _Path, live: Any) -> Any:
-        self.kept.append("".join(path))
+    def _keep(self, path: _Path, first: Any, live: Any) -> Any:
+        if not _same(first, live):
+            self.kept.append("".join(path))
         return live
 
     def _mapping(self, path: _Path, first: dict[str, Any], second: dict[str, Any], live: dict[str, Any]) -> Any:
@@ -114,7 +104,7 @@ class _Settling:
         if named_anew is not None:
             common = {key: value for key, value in first.items() if key in second}
             settled_ones = self._mapping(path, common, {key: second[key] for key in common}, live)
-            return settled_ones | {key: self._keep((*path, f".{key}"), live[key]) for key in named_anew}
+            return settled_ones | {key: self._keep((*path, f".{key}"), _ABSENT, live[key]) for key in named_anew}
         alone = first.keys() ^ second.keys()
         random_names = first.keys() - second.keys() and second.keys() - first.keys()
         found = {}
@@ -123,7 +113,7 @@ class _Settling:
             if key not in alone:
                 found[key] = self.value(step, first[key], second[key], live.get(key, _ABSENT))
             elif key in live:
-                found[key] = self._keep(step, live[key])
+                found[key] = self._keep(step, first.get(key, _ABSENT), live[key])
             elif random_names and key in first:
                 # Left out, nothing would be there in the end: no later render has it either.
                 found[key] = first[key]
@@ -142,17 +132,17 @@ class _Settling:
     def _list(self, path: _Path, first: list[Any], second: list[Any], live: list[Any]) -> Any:
         if _all_texts(first, second, live):
             lines, kept = filled_lines(first, second, live)
-            return self._keep(path, lines) if kept else lines
+            return self._keep(path, first, lines) if kept else lines
         if len(first) != len(second):
-            return self._keep(path, live)
-        fields = _key_fields(first, second, live)
+            return self._keep(path, first, live)
+        fields = key_fields(first, second, live)
         if fields:
             pairs = _by_key(fields, first, second, live)
-            steps = [_step(fields, element) for element in first]
+            steps = [title_of(fields, element) for element in first]
         elif len(first) == len(live):
             pairs, steps = live, [f"[{number}]" for number in range(len(first))]
         else:
-            return self._keep(path, live)
+            return self._keep(path, first, live)
         each = zip(steps, first, second, pairs, strict=True)
         return [self.value((*path, step), *elements) for step, *elements in each]
 
@@ -167,12 +157,12 @@ class _Settling:
 
     def _content(self, path: _Path, first: str, second: str, live: str) -> str:
         if not _has_lines(first, second, live):
-            self._keep(path, live)
+            self._keep(path, first, live)
             return live
         lines, kept = filled_lines(lines_of(first), lines_of(second), lines_of(live))
         text = "\n".join(lines)
         if kept:
-            self._keep(path, text)
+            self._keep(path, first, text)
         return text
 
 
@@ -208,35 +198,13 @@ def _decoded(text: str) -> str | None:
 # -- elements of lists -------------------------------------------------------------------------------------------------
 
 
-def _key_fields(*lists: list[Any]) -> tuple[str, ...] | None:
-    """The fields that tell the elements of each of these lists apart."""
-    if not all(isinstance(element, dict) for elements in lists for element in elements):
-        return None
-    return next((fields for fields in _LIST_KEYS if all(_tell_apart(fields, elements) for elements in lists)), None)
-
-
-def _tell_apart(fields: tuple[str, ...], elements: list[dict[str, Any]]) -> bool:
-    if not all(isinstance(element.get(fields[0]), str | int) for element in elements):
-        return False
-    return len({_key(fields, element) for element in elements}) == len(elements)
-
-
-def _key(fields: tuple[str, ...], element: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(str(element.get(name) or ("TCP" if name == "protocol" else "")) for name in fields)
-
-
-def _step(fields: tuple[str, ...], element: dict[str, Any]) -> str:
-    given = ((name, element[name]) for name in fields if name in element)
-    return f"[{','.join(f'{name}={json.dumps(value)}' for name, value in given)}]"
-
-
 def _by_key(
     fields: tuple[str, ...], first: list[dict[str, Any]], second: list[dict[str, Any]], live: list[dict[str, Any]]
 ) -> list[Any]:
     """The live element for each one; those whose key is made up take what is left, if it is as many."""
-    keys = [_key(fields, element) for element in first]
-    others = [_key(fields, element) for element in second]
-    known = {_key(fields, element): element for element in live}
+    keys = [key_of(fields, element) for element in first]
+    others = [key_of(fields, element) for element in second]
+    known = {key_of(fields, element): element for element in live}
     constant = {key for key, other in zip(keys, others, strict=True) if key == other}
     left = [element for key, element in known.items() if key not in constant]
     made_up = sum(key not in constant for key in keys)

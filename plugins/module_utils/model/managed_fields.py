@@ -67,6 +67,31 @@ def _owns(fields: FieldTree, value: Any, path: Path) -> bool:
     return False
 
 
+def tree_at(fields: FieldTree, value: Any, path: Path) -> FieldTree | None:
+    """What a tree owns of the field at a path of this value, empty for all of it.
+
+    ``None`` when it owns nothing of it, or something around it as a whole.
+    """
+    found: FieldTree | None = fields
+    for step in path:
+        if not found:
+            return None
+        if isinstance(value, list):
+            index = int(step)
+            found = next((below for name, below in found.items() if _selects(name, value[index], index)), None)
+            value = value[index]
+        else:
+            found = found.get(f"f:{step}")
+            value = value[step]
+    return found
+
+
+def item_keys(fields: FieldTree, item: Any) -> set[str]:
+    """The fields by which a tree of a list tells this item apart; none unless it is a mapping."""
+    found = (name for name in fields if name.startswith("k:") and _selects(name, item, 0))
+    return {key for name in found for key in json.loads(name[2:])}
+
+
 def _children(fields: FieldTree) -> Iterator[tuple[str, FieldTree]]:
     return ((name, below) for name, below in fields.items() if name != ".")
 

@@ -32,6 +32,9 @@ UNINSTALL_ANNOTATION = "rendimiento.ai/uninstall"
 DEPENDS_ON_ANNOTATION = "rendimiento.ai/depends-on"
 KEEP_ANNOTATION = "rendimiento.ai/keep"
 
+OWN_PREFIX = f"{RECORD_GROUP}/"
+"""Of all labels and annotations that mean something to the collection."""
+
 LAST_APPLIED_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 HOOK_ANNOTATION = "helm.sh/hook"
 LOCAL_CONFIG_ANNOTATION = "config.kubernetes.io/local-config"

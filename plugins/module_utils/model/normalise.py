@@ -239,6 +239,9 @@ def _cleaned(item: SourceObject, warnings: list[str]) -> Manifest:
     if (group, kind) == ("", "Secret"):
         _check_secret(manifest, item.source)
         _merge_string_data(manifest)
+        _leave_out_empty(manifest, "data")
+    if (group, kind) == ("", "ConfigMap"):
+        _leave_out_empty(manifest, "data", "binaryData")
     _default_protocols(manifest)
     _name_service_account_twice(manifest)
     if (group, kind) == ("rbac.authorization.k8s.io", "ClusterRole") and manifest.get("aggregationRule"):
@@ -300,6 +303,17 @@ def _merge_string_data(manifest: Manifest) -> None:
     if string_data:
         encoded = {key: base64.b64encode((value or "").encode()).decode() for key, value in string_data.items()}
         manifest["data"] = {**(manifest.get("data") or {}), **encoded}
+
+
+def _leave_out_empty(manifest: Manifest, *fields: str) -> None:
+    """Fields without content, which something else may fill in at run time.
+
+    Sent, it makes us an owner of the field itself, which the next patch of somebody else takes away again: a difference
+    that comes back for ever, and shows nothing (observed).
+    """
+    for name in fields:
+        if name in manifest and manifest[name] in (None, {}):
+            del manifest[name]
 
 
 def _default_protocols(manifest: Manifest) -> None:

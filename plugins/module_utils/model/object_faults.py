@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -27,6 +28,9 @@ MOST_DATA = 1024 * _KIB
 
 MOST_ANNOTATIONS = 256 * _KIB
 """Bytes in all annotations, names included (``TotalAnnotationSizeLimitB``)."""
+
+_LONGEST_NAME = 120
+"""Characters of a name in a message; a mount path or a finalizer may have thousands."""
 
 # Keys of the lists that server-side apply merges item by item, each with what the server fills in for a key that is
 # missing: ``x-kubernetes-list-map-keys`` of Kubernetes 1.37, without those of status.
@@ -71,10 +75,14 @@ def bundle_faults(manifests: Iterable[Manifest]) -> dict[ObjectKey, list[str]]:
                 users.setdefault((what, value), {}).setdefault(key_of(manifest), place)
     faults: dict[ObjectKey, list[str]] = {}
     for (what, value), places in users.items():
-        for key, place in places.items():
-            for other in places:
-                if other != key:
-                    faults.setdefault(key, []).append(f"{place}: {what} {value} is also that of {other}, change one")
+        first, *more = places
+        for key, place in places.items() if more else ():
+            # One of them is enough to find it; all would be as many messages as there are pairs.
+            other = more[0] if key == first else first
+            rest = f" and {len(more) - 1} more" if len(more) > 1 else ""
+            faults.setdefault(key, []).append(
+                f"{place}: {what} {_name(value)} is also that of {other}{rest}, change one"
+            )
     return faults
 
 
@@ -84,7 +92,7 @@ def _taken_by(service: Manifest) -> Iterator[tuple[str, str, str]]:
     if spec.get("type") in ("NodePort", "LoadBalancer"):
         for number, port in enumerate(map(_mapping, _list(spec.get("ports")))):
             if found := port.get("nodePort"):
-                yield f"spec.ports[{port.get('name') or number}].nodePort", "node port", str(found)
+                yield f"spec.ports[{_name(port.get('name') or number)}].nodePort", "node port", str(found)
         if found := spec.get("healthCheckNodePort"):
             yield "spec.healthCheckNodePort", "node port", str(found)
     for address in [spec.get("clusterIP"), *_list(spec.get("clusterIPs"))]:
@@ -128,9 +136,9 @@ def _decoded(value: Any) -> int:
 
 
 def _twice(manifest: Manifest) -> Iterator[str]:
-    finalizers = [one for one in _list(manifest["metadata"].get("finalizers")) if isinstance(one, str)]
-    for finalizer in dict.fromkeys(one for one in finalizers if finalizers.count(one) > 1):
-        yield f"metadata.finalizers: {finalizer} stands twice, remove one"
+    finalizers = Counter(one for one in _list(manifest["metadata"].get("finalizers")) if isinstance(one, str))
+    for finalizer in (one for one, times in finalizers.items() if times > 1):
+        yield f"metadata.finalizers: {_name(finalizer)} stands twice, remove one"
     group, _version = split_api_version(manifest["apiVersion"])
     spec = _mapping(manifest.get("spec"))
     match group, manifest["kind"]:
@@ -141,7 +149,9 @@ def _twice(manifest: Manifest) -> Iterator[str]:
         case "admissionregistration.k8s.io", kind if kind in _WEBHOOKS:
             yield from _same(manifest, "", {"webhooks": _NAME})
             for webhook in _list(manifest.get("webhooks")):
-                yield from _same(webhook, f"webhooks[{_mapping(webhook).get('name')}]", {"matchConditions": _NAME})
+                yield from _same(
+                    webhook, f"webhooks[{_name(_mapping(webhook).get('name'))}]", {"matchConditions": _NAME}
+                )
         case "admissionregistration.k8s.io", kind if kind in _POLICIES:
             yield from _same(spec, "spec", {"matchConditions": _NAME, "variables": _NAME})
     if pod := pod_spec(manifest):
@@ -152,7 +162,7 @@ def _twice_in_pod(pod: dict[str, Any], path: str) -> Iterator[str]:
     yield from _same(pod, path, _POD_LISTS)
     for part in _CONTAINERS:
         for number, container in enumerate(_list(pod.get(part))):
-            place = f"{path}.{part}[{_mapping(container).get('name') or number}]"
+            place = f"{path}.{part}[{_name(_mapping(container).get('name') or number)}]"
             yield from _same(container, place, _CONTAINER_LISTS)
             yield from _same(_mapping(container).get("resources"), f"{place}.resources", {"claims": _NAME})
 
@@ -169,7 +179,13 @@ def _same(holder: Any, path: str, lists: dict[str, _Keys]) -> Iterator[str]:
             if times > 1 and values[0]:
                 how_often = "twice" if times == 2 else f"{times} times"
                 place = f"{path}.{field}" if path else field
-                yield f"{place}: {'/'.join(values)} stands {how_often}, remove one"
+                yield f"{place}: {_name('/'.join(values))} stands {how_often}, remove one"
+
+
+def _name(value: Any) -> str:
+    """What an entry is called, at a length that leaves the message readable."""
+    text = str(value)
+    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
 
 
 def _mapping(value: Any) -> dict[str, Any]:

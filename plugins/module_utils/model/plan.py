@@ -33,6 +33,10 @@ class Takeover:
     field: str
 
 
+MADE_UP = "made up by the chart"
+"""Why a field stays that is another one in every render."""
+
+
 @dataclass(frozen=True, slots=True)
 class YieldedField:
     """A field of the source that stays as it is in the cluster; ``manager`` is who keeps it, empty if nobody does."""
@@ -40,6 +44,11 @@ class YieldedField:
     field: str
     manager: str
     reason: str
+
+    @property
+    def notable(self) -> bool:
+        """Whether an object is worth telling of for this alone: what is made up always differs."""
+        return self.reason != MADE_UP
 
 
 @dataclass(slots=True)
@@ -109,6 +118,11 @@ class PlanItem:
         return not (self.generated and self.action == "unchanged" and self.facts is None)
 
     @property
+    def doubtful(self) -> bool:
+        """Whether a sync may do something else with the object than the plan says."""
+        return not self.settled or (self.verdict == "simulated" and self.action != "keep")
+
+    @property
     def settled(self) -> bool:
         """Whether this item may be carried out, or left alone, as it stands; what is kept always may."""
         return self.action == "keep" or (self.action != "blocked" and self.verdict != "unknown")
@@ -154,7 +168,7 @@ class Plan:
     @property
     def pending(self) -> bool:
         """Whether a sync would do something, or can't tell."""
-        return any(item.action in CHANGES or not item.settled for item in self.items)
+        return any(item.action in CHANGES or item.doubtful for item in self.items)
 
     def counts(self) -> dict[str, int]:
         return count_actions(self.items)

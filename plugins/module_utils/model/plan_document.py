@@ -55,10 +55,9 @@ def _item(item: PlanItem) -> dict[str, Any]:
         "digest": item.digest,
     }
     yields = [{"field": one.field, "manager": one.manager, "reason": one.reason} for one in item.yields]
-    details: dict[str, Any] = {"warnings": item.warnings, "yields": yields}
+    details: dict[str, Any] = {"reason": item.reason, "warnings": item.warnings, "yields": yields}
     if item.action != "unchanged":
         details |= {
-            "reason": item.reason,
             "source": item.source,
             "owner": item.owner,
             "takesOver": [{"field": one.field, "manager": one.manager} for one in item.takes_over],

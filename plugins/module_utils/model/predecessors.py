@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import re
 
-from .managed_fields import Entry
-from .names import FIELD_MANAGER
+from .managed_fields import Entry, entries_of
+from .names import LAST_APPLIED_ANNOTATION
 from .objects import Manifest
 
 _INSTALLERS = re.compile(
-    r"kubectl(-client-side-apply|-create|-replace|-apply|-patch|-edit|-set|-label|-annotate|-rollout)?"
+    r"kubectl(-client-side-apply|-create|-replace|-apply)?"
     r"|helm|helm-controller|kustomize-controller|flux|argocd-controller|argocd-application-controller|argocd-server"
     r"|rancher|fleetagent|fleet-agent|kapp|kapp-controller|kluctl|kluctl-controller|nelm|werf|pulumi-kubernetes.*"
-    r"|Go-http-client|OpenAPI-Generator|Terraform|HashiCorp|node-fetch|python-requests|curl"
+    r"|Terraform|HashiCorp"
 )
-"""Managers, by the names that they are seen under; clients in Go and Python that name none, by those of their library.
+"""Managers that install objects, by the names that they are seen under.
 
-``before-first-apply`` is not among them. It stands for everything in an object whose managed fields were lost, an
-autoscaler's replicas included (observed).
+What people do to what runs (``kubectl edit``, ``set``, ``rollout restart``) is not among them: without it pods would
+restart at adoption. Nor is ``before-first-apply``, which stands for everything in an object whose managed fields were
+lost, an autoscaler's replicas included (observed).
 """
+
+_LIBRARIES = frozenset({"Go-http-client", "OpenAPI-Generator"})
+"""Names of clients that give none. Controllers use them, too; with kubectl's copy in an annotation it was an apply."""
 
 _MARK_ANNOTATIONS = re.compile(
     r"meta\.helm\.sh/release-(name|namespace)|kubectl\.kubernetes\.io/last-applied-configuration"
@@ -35,15 +39,15 @@ _MARK_LABELS = re.compile(
 )
 
 
-def absorbable(entries: list[Entry], api_version: str) -> list[Entry]:
+def absorbable(manifest: Manifest, api_version: str) -> list[Entry]:
     """The entries of former tools; those of subresources, and of other API versions, whose paths differ, stay."""
+    applied = LAST_APPLIED_ANNOTATION in (manifest["metadata"].get("annotations") or {})
     return [
         entry
-        for entry in entries
+        for entry in entries_of(manifest)
         if not entry.subresource
         and entry.api_version == api_version
-        and entry.manager != FIELD_MANAGER
-        and _INSTALLERS.fullmatch(entry.manager)
+        and (_INSTALLERS.fullmatch(entry.manager) or (applied and entry.manager in _LIBRARIES))
     ]
 
 

@@ -328,7 +328,7 @@ def _warnings(addon: ReviewedAddon, shown: list[PlanItem]) -> tuple[list[str], d
             own.setdefault(keys[0], []).append(text)
         else:
             about = listed([code(str(key), 300) for key in keys], 3)
-            apart.append(f"- The server warns: {code(text, 500)} ({about})")
+            apart.append(f"- Warning: {code(text, 500)} ({about})")
     return [*lines, *bounded(apart, _LINES_OF_A_SORT)], own
 
 
@@ -339,7 +339,7 @@ def _head(item: PlanItem, warnings: list[str]) -> str:
     reason = f": {code(item.reason, 1000)}" if item.reason else ""
     lines = [f"**{ACTION_WORDS.get(item.action, item.action)}** {code(str(item.key), 400)}, {_verdict(item)}{reason}"]
     facts = [f"- {code(line, 400)}" for line in ownership_lines(item, _LINES_OF_A_SORT)]
-    facts += bounded([f"- The server warns: {code(text, 500)}" for text in warnings], _LINES_OF_A_SORT)
+    facts += bounded([f"- Warning: {code(text, 500)}" for text in warnings], _LINES_OF_A_SORT)
     return "\n".join(lines) + ("\n\n" + "\n".join(facts) if facts else "")
 
 

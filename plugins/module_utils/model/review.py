@@ -53,12 +53,16 @@ class Review:
 
 def pending_items(plan: Plan) -> list[PlanItem]:
     """What a sync would change, and what it could not carry out; each item once, in the order of the plan."""
-    return [item for item in plan.items if item.action in CHANGES or not item.settled]
+    return [item for item in plan.items if item.action in CHANGES or item.doubtful]
 
 
 def told_items(plan: Plan) -> list[PlanItem]:
     """The same, and objects of which only this is to be told: fields of theirs are left as they are."""
-    return [item for item in plan.items if item.action in CHANGES or not item.settled or item.yields]
+    return [
+        item
+        for item in plan.items
+        if item.action in CHANGES or item.doubtful or any(one.notable for one in item.yields)
+    ]
 
 
 def importance(item: PlanItem) -> int:

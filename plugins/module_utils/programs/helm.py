@@ -28,7 +28,7 @@ from .chart_index import ChartIndex, IndexEntry, may_be_asked
 from .chart_logins import login_for
 from .cluster_faults import cluster_fault, without_notes
 from .helm_errors import download_error, template_error
-from .program import Output, Program, ProgramError
+from .program import Output, Program, ProgramError, TimeLimitError
 
 _KEPT = frozenset({"PATH", "HOME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"})
 _PROXIES = frozenset({"http_proxy", "https_proxy", "no_proxy", "all_proxy"})
@@ -39,7 +39,13 @@ _API_VERSION = re.compile(r"[A-Za-z0-9./_-]+")
 
 
 class ClusterFaultError(RenderError):
-    """A chart could not be rendered with the cluster connected, and the cluster is why, not the chart."""
+    """A chart can't be rendered with the cluster connected, and the cluster is why: a kind or a right is missing."""
+
+
+def unanswered(reason: str, chart: str = "") -> RenderError:
+    """Nothing is known of the cluster then, so that no render stands for this one."""
+    message = f"the chart asks the cluster (lookup), which gives no answer: {reason}"
+    return RenderError(message, subject=chart, hint="try again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +141,8 @@ class Helm:
         :param check_values: against the schemas in the chart, which Helm follows wherever they lead.
         :param secrets: texts that no message may repeat.
         :param connection: without one, the cluster is not asked.
-        :raises ClusterFaultError: connected only: it can't be asked, or does not have what the chart needs.
-        :raises RenderError: one line with template and line.
+        :raises ClusterFaultError: connected only: it may not be asked, or does not have what the chart needs.
+        :raises RenderError: one line with template and line; connected, also that the cluster does not answer.
         """
         arguments = ["--namespace", namespace, "--include-crds"]
         if connection:
@@ -160,13 +166,17 @@ class Helm:
         with _about(chart.name.removesuffix(".tgz")), self._home() as home:
             try:
                 output = home.run("template", *arguments, "--", release, str(chart), connected=bool(connection))
+            except TimeLimitError as error:
+                if connection:
+                    error.message += "; the chart asks the cluster (lookup), which may be slow to answer"
+                raise
             except ProgramError as error:
                 text = error.errors
                 for folder in {str(path.parent) for path in (chart, *values_files)}:
                     text = text.replace(f"{folder}/", "")
                 hidden = [*secrets, *(connection.secrets if connection else ())]
                 if connection and (fault := cluster_fault(text, hidden)):
-                    raise ClusterFaultError(fault) from error
+                    raise (ClusterFaultError(fault.text) if fault.lasting else unanswered(fault.text)) from error
                 raise template_error(text, hidden) from error
         return Output(output.text, without_notes(output.errors)) if connection else output
 

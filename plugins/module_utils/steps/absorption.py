@@ -6,7 +6,7 @@ As long as a former tool owns a field, the field outlives its removal from the s
 
 from __future__ import annotations
 
-from ..cluster.client import Client
+from ..cluster.client import JSON_PATCH, Client
 from ..model.errors import ClusterError
 from ..model.managed_fields import Entry, entries_of, lost_with, union_of, without, without_empty
 from ..model.names import FIELD_MANAGER
@@ -14,12 +14,15 @@ from ..model.objects import Manifest
 from ..model.ownership import own_entry
 from ..model.predecessors import absorbable
 
-_JSON_PATCH = "application/json-patch+json"
-
 
 def absorbed_at_adoption(live: Manifest, api_version: str) -> list[Entry]:
     """The entries of former tools; none once we own fields of the object ourselves."""
-    return [] if own_entry(live["metadata"]) else absorbable(entries_of(live), api_version)
+    return [] if own_entry(live["metadata"]) else absorbable(live, api_version)
+
+
+def taken_over_halfway(live: Manifest, owner: str) -> bool:
+    """Whether a take-over ended between the patch and the apply: our fields, and nobody's label yet."""
+    return not owner and own_entry(live["metadata"]) is not None
 
 
 def without_absorbed(applied: Manifest, absorbed: list[Entry]) -> tuple[Manifest, list[str]]:
@@ -46,7 +49,7 @@ def absorb(client: Client, path: str, live: Manifest, api_version: str, managers
     :raises ApiError: it moved meanwhile (``precondition_failed``), or the server refuses.
     :raises ClusterError: the server took the patch and did not do it, as it does with entries that it can't read.
     """
-    absorbed = [entry for entry in absorbable(entries_of(live), api_version) if entry.manager in managers]
+    absorbed = [entry for entry in absorbable(live, api_version) if entry.manager in managers]
     if not absorbed:
         return live
     values = live["metadata"]["managedFields"]
@@ -65,8 +68,8 @@ def absorb(client: Client, path: str, live: Manifest, api_version: str, managers
         {"op": "replace", "path": "/metadata/managedFields", "value": [*kept, entry]},
         {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
     ]
-    reply: Manifest = client.patch(path, patch, content_type=_JSON_PATCH, query={"fieldManager": FIELD_MANAGER}).body
-    left = [one for one in absorbable(entries_of(reply), api_version) if one.manager in managers]
+    reply: Manifest = client.patch(path, patch, content_type=JSON_PATCH, query={"fieldManager": FIELD_MANAGER}).body
+    left = [one for one in absorbable(reply, api_version) if one.manager in managers]
     if left or own_entry(reply["metadata"]) is None:
         raise ClusterError(
             f"the API server did not let the ownership of {', '.join(managers)} be taken over",

@@ -40,6 +40,7 @@ Stage = Literal["prerequisites", "all"]
 _PREREQUISITES = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 _SERVED_WITHIN_SECONDS = 60.0
 _GUARD_ATTEMPTS = 5
+_OF_NO_OBJECT = "1"
 
 
 def apply(session: Session, name: str, stage: Stage, progress: Progress) -> list[PlanItem]:
@@ -92,9 +93,9 @@ class _Application:
     @cached_property
     def _mask(self) -> Mask:
         """What hides the secrets of all objects of the add-on in messages."""
-        return self.session.mask(self.name).with_secrets_of(
-            item.manifest for item in [*self.bundle.objects, *self.bundle.hooks]
-        )
+        sent = [manifest for item in self.plan.items for manifest in (item.body, item.first) if manifest is not None]
+        rendered = [item.manifest for item in [*self.bundle.objects, *self.bundle.hooks]]
+        return self.session.mask(self.name).with_secrets_of([*rendered, *sent])
 
     # Applying
 
@@ -148,14 +149,24 @@ class _Application:
     def _create(self, item: PlanItem, path: str, body: Manifest) -> Manifest | None:
         """``None`` when a namespace that was only to exist does by now."""
         client = self.session.acting
-        existing = self.session.acting.find(path)
-        if existing is not None:
-            if (existing["metadata"].get("labels") or {}).get(OWNER_LABEL) != self.name and not item.generated:
-                raise _moved(item, "somebody made it")
-            if item.generated:
-                return None
-        created: Manifest = client.apply(path, body, force=True).body
-        return created
+        # Of an object that is missing the server takes any version; of one that is there it does not (observed).
+        guarded = {**body, "metadata": {**body["metadata"], "resourceVersion": _OF_NO_OBJECT}}
+        try:
+            created: Manifest = client.apply(path, guarded, force=True).body
+        except ApiError as error:
+            if not error.precondition_failed:
+                raise
+        else:
+            return created
+        live = client.find(path)
+        if item.generated and live is not None:
+            return None
+        if live is not None and (live["metadata"].get("labels") or {}).get(OWNER_LABEL) == self.name:
+            # A repeated request finds its own work done.
+            predicted: Manifest = client.apply(path, body, dry_run=True, force=True).body
+            if predicted == live:
+                return live
+        raise _moved(item, "somebody made it")
 
     def _update(self, item: PlanItem, path: str, body: Manifest) -> Manifest:
         """Apply onto the very object that was planned; writes to its status in between do not matter."""
@@ -224,7 +235,7 @@ class _Application:
         for item in items:
             if item.verdict != "simulated":
                 continue
-            body, resource = self._bodies[item.key], self._resource(item)
+            body, resource = item.first or self._bodies[item.key], self._resource(item)
             try:
                 path = path_of(resource, item.key.namespace, item.key.name)
                 self.session.acting.apply(path, body, dry_run=True, force=True)

@@ -1,4 +1,7 @@
-"""The object graph inside an add-on: what has to be applied before what, read from the objects themselves."""
+"""The object graph inside an add-on: what has to be applied before what, read from the objects themselves.
+
+Webhooks come after everything else: theirs would refuse the add-on's own objects until the pods that answer are there.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,11 @@ from ..model.graph import Edge, Graph, Node
 from ..model.names import DEPENDS_ON_ANNOTATION
 from ..model.normalise import pod_spec
 from ..model.objects import Manifest, ObjectKey, key_of
+
+_WEBHOOKS = frozenset(
+    ("admissionregistration.k8s.io", kind)
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+)
 
 # Only a tie-break between objects that no edge orders: what others read comes first, what intercepts them last.
 _RANKS: dict[tuple[str, str], int] = {
@@ -27,8 +35,7 @@ _RANKS: dict[tuple[str, str], int] = {
     ("", "PersistentVolume"): 2,
     ("", "PersistentVolumeClaim"): 3,
     ("", "Service"): 4,
-    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"): 9,
-    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"): 9,
+    **dict.fromkeys(_WEBHOOKS, 9),
 }
 _DEFAULT_RANK = 5
 
@@ -40,8 +47,21 @@ def rank_of(key: ObjectKey) -> int:
 def edges_of(manifest: Manifest, others: Mapping[ObjectKey, Manifest]) -> list[Edge[ObjectKey]]:
     """Edges to the objects of this walk that have to be applied before this one.
 
+    A webhook configuration comes after all that depend on no webhook configuration. What does depend on one is left
+    out for every one of them, not only for that one, so that these edges close no cycle that the others don't.
+
     :raises GraphError: for a ``depends-on`` annotation that can't be read.
     """
+    key = key_of(manifest)
+    wanted = _needs(manifest, others)
+    if key.group_kind in _WEBHOOKS:
+        later = _after_webhooks(others)
+        wanted = {other: "webhooks come last" for other in others if other not in later} | wanted
+    return [Edge(blocker, reason) for blocker, reason in wanted.items()]
+
+
+def _needs(manifest: Manifest, others: Mapping[ObjectKey, Manifest]) -> dict[ObjectKey, str]:
+    """What an object itself names of the others, with the reason."""
     key = key_of(manifest)
     wanted: dict[ObjectKey, str] = {}
     if key.namespace:
@@ -54,7 +74,23 @@ def edges_of(manifest: Manifest, others: Mapping[ObjectKey, Manifest]) -> list[E
         wanted[ObjectKey(key.group, kind, key.namespace if kind == "Role" else "", str(role.get("name")))] = "its role"
     for blocker in _depends_on(manifest, key):
         wanted[blocker] = "depends-on"
-    return [Edge(blocker, reason) for blocker, reason in wanted.items() if blocker in others and blocker != key]
+    return {blocker: reason for blocker, reason in wanted.items() if blocker in others and blocker != key}
+
+
+def _after_webhooks(manifests: Mapping[ObjectKey, Manifest]) -> set[ObjectKey]:
+    """The webhook configurations, and what depends on one of them, directly or through others."""
+    dependents: dict[ObjectKey, list[ObjectKey]] = {}
+    for key, manifest in manifests.items():
+        for blocker in _needs(manifest, manifests):
+            dependents.setdefault(blocker, []).append(key)
+    found: set[ObjectKey] = set()
+    waiting = [key for key in manifests if key.group_kind in _WEBHOOKS]
+    while waiting:
+        key = waiting.pop()
+        if key not in found:
+            found.add(key)
+            waiting += dependents.get(key, [])
+    return found
 
 
 def check_order(manifests: Iterable[Manifest]) -> None:

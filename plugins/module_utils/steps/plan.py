@@ -63,9 +63,8 @@ def _plan(session: Session, bundle: Bundle, *, fresh: bool) -> Plan:
     states = States()
     items = SourcePlanner(session, bundle, states).items()
     left, gone = LeftPlanner(session, bundle, states, fresh).items({item.uid for item in items if item.uid})
-    states.show(
-        [*items, *left], session.mask(bundle.name), (item.manifest for item in [*bundle.objects, *bundle.hooks])
-    )
+    rendered = [item.manifest for item in [*bundle.objects, *bundle.hooks]]
+    states.show([*items, *left], session.mask(bundle.name), rendered)
     made = Plan(
         name=bundle.name,
         bundle_digest=bundle.digest,
@@ -77,7 +76,8 @@ def _plan(session: Session, bundle: Bundle, *, fresh: bool) -> Plan:
     bodies = {item.key: stable(item.manifest, item.second) for item in bundle.objects}
     for item in made.items:
         body = keyed_hash(session.key, bodies.get(item.key))
-        facts = [item.key.to_json(), item.version, item.action, item.fingerprint, body]
+        ownership = [item.absorbs, item.removes, [[one.field, one.manager] for one in item.yields]]
+        facts = [item.key.to_json(), item.version, item.action, item.fingerprint, body, *ownership]
         item.digest = keyed_hash(session.key, facts)
     made.digest = keyed_hash(session.key, [bundle.digest, sorted(item.digest for item in made.items)])
     judge(session, made, bundle)

@@ -16,6 +16,7 @@ from ..model.names import OWNER_LABEL
 from ..model.objects import ObjectKey
 from ..model.ownership import fingerprint, own_entry
 from ..model.plan import PlanItem
+from .open_renders import incomplete_render
 from .session import Session
 from .shown_states import States
 
@@ -44,6 +45,11 @@ class LeftPlanner:
     def snapshot(self) -> Snapshot:
         kinds = {key.group_kind for key in self.session.record(self.bundle.name).inventory.entries}
         return self.session.fresh_snapshot(kinds) if self.fresh else self.session.snapshot(kinds)
+
+    @cached_property
+    def open_render(self) -> str:
+        """Why what the bundle lacks may be in the source all the same, empty when it is not."""
+        return incomplete_render(self.session, self.bundle)
 
     def items(self, present: set[str]) -> tuple[list[PlanItem], list[ObjectKey]]:
         """Items for what the inventory has and the source has not, and the keys of what is not there any more.
@@ -89,6 +95,8 @@ class LeftPlanner:
         elif not entry.uid and own_entry({"managedFields": metadata.managed_fields}) is None:
             # A run that was killed left no uid behind; then our own apply has to show in the object.
             made.reason = "was never applied by this add-on"
+        elif self.open_render:
+            made.reason = f"may be in the source all the same: {self.open_render}"
         elif not self.definition.prune:
             made.reason = "left the source; prune is off"
         made.uid = metadata.uid

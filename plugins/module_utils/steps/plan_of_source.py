@@ -16,17 +16,18 @@ from ..model.errors import AddonError
 from ..model.names import OWNER_LABEL, RECORD_GROUP
 from ..model.normalise import describe_kind, is_definition, kinds_of_definition
 from ..model.object_faults import bundle_faults, object_faults
-from ..model.objects import GroupKind, Manifest, ObjectKey
+from ..model.objects import GroupKind, Manifest
 from ..model.ownership import facts_of, fingerprint, own_entry
 from ..model.plan import CHANGES, PlanItem
 from ..model.predecessors import without_marks
 from ..model.prediction import overlaid
 from ..model.wording import listed
-from .absorption import absorbed_at_adoption
+from .absorption import absorbed_at_adoption, taken_over_halfway
 from .bodies import Bodies, Body
 from .custom_resources import definition_facts
 from .dependencies import bundles_of_dependencies, dependencies
 from .dry_run import dry_run
+from .open_renders import incomplete_render
 from .schemas import Schemas
 from .session import Session
 from .shown_states import States
@@ -45,6 +46,15 @@ class SourcePlanner:
     bundle: Bundle
     states: States
     _changing_kinds: set[GroupKind] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        # Before the threads start: each of these asks the server once.
+        bundles = [self.bundle, *bundles_of_dependencies(self.session, self.bundle.name)]
+        self._bringing = [(item.key, item.manifest) for bundle in bundles for item in bundle.objects]
+        brought = [manifest for _key, manifest in self._bringing]
+        self._schemas = Schemas(self.session, filter(is_definition, brought))
+        self._bodies = Bodies(self.session, self.bundle.name, self._schemas, brought)
+        self._clashes = bundle_faults(item.manifest for item in self.bundle.objects)
 
     def items(self) -> list[PlanItem]:
         """One item per object, in the order of the bundle."""
@@ -77,34 +87,13 @@ class SourcePlanner:
         return before is None or after is None or before.get("spec") != after.get("spec")
 
     @cached_property
-    def _bringing(self) -> list[tuple[ObjectKey, Manifest]]:
-        bundles = [self.bundle, *bundles_of_dependencies(self.session, self.bundle.name)]
-        return [(item.key, item.manifest) for bundle in bundles for item in bundle.objects]
+    def _hides_fields(self) -> bool:
+        return bool(self.session.directory.definition(self.bundle.name).definition.mask)
 
     @cached_property
-    def _schemas(self) -> Schemas:
-        return Schemas(self.session, [manifest for _key, manifest in self._bringing if is_definition(manifest)])
-
-    @cached_property
-    def _clashes(self) -> dict[ObjectKey, list[str]]:
-        return bundle_faults(item.manifest for item in self.bundle.objects)
-
-    @cached_property
-    def _bodies(self) -> Bodies:
-        return Bodies(self.session, self.bundle.name, self._schemas, [manifest for _key, manifest in self._bringing])
-
-    @cached_property
-    def _too_early(self) -> str:
-        """Why a render with the cluster's help says nothing final: it did not find yet what it depends on."""
-        if not self.bundle.connected:
-            return ""
-        own = self.bundle.keys()
-        brought = (manifest for key, manifest in self._bringing if key not in own and is_definition(manifest))
-        for definition in brought:
-            for group, version, kind, _ in kinds_of_definition(definition):
-                if self.session.discovery.find(group, version, kind) is None:
-                    return f"the chart asks the cluster, which will have {describe_kind(group, version, kind)} by then"
-        return ""
+    def _open_render(self) -> str:
+        """Why the render is not what a sync will apply, empty when it is: it may find more in the cluster by then."""
+        return incomplete_render(self.session, self.bundle)
 
     @cached_property
     def _coming_namespaces(self) -> set[str]:
@@ -133,18 +122,22 @@ class SourcePlanner:
             else:
                 self._check(made, item, resource)
         except AddonError as error:
-            self._failed(made, item, error)
-        if made.verdict == "verified" and made.action != "blocked" and self._too_early:
-            made.verdict, made.reason = "simulated", self._too_early
+            made = PlanItem(key, item.version, "blocked", "unknown", source=item.source, generated=item.generated)
+            try:
+                self._failed(made, item, error)
+            except AddonError as other:
+                made.action, made.verdict, made.reason = "blocked", "unknown", other.message
+        if made.verdict == "verified" and made.action != "blocked" and self._open_render:
+            made.verdict, made.reason = "simulated", self._open_render
         return made
 
     def _unserved(self, made: PlanItem, item: BundleObject) -> None:
         key, discovery = item.key, self.session.discovery
         kind = describe_kind(key.group, item.version, key.kind)
-        if (key.group, item.version, key.kind) in self._coming_kinds:
-            self._simulate(made, item, f"{kind} comes with this run")
-        elif discovery.group_is_stale(key.group):
+        if discovery.group_is_stale(key.group):
             made.reason = f"API group {key.group} does not answer, so its kinds are not known"
+        elif (key.group, item.version, key.kind) in self._coming_kinds:
+            self._simulate(made, item, f"{kind} comes with this run")
         elif versions := discovery.versions_of(key.group, key.kind):
             made.verdict = "verified"
             made.reason = f"{kind} is not served by this cluster. It serves {', '.join(versions)}: change apiVersion"
@@ -162,7 +155,7 @@ class SourcePlanner:
         body = self._bodies.of(item, live, [])
         self._note(made, item, body)
         if live:
-            self._compare(made, item, body.manifest, live, overlaid(live, body.manifest), [])
+            self._compare(made, item, body.manifest, live, overlaid(live, body.manifest))
             made.facts = None
             if made.action == "unchanged":
                 made.action = "adopt"
@@ -187,6 +180,8 @@ class SourcePlanner:
             live = self.session.acting.find(path)
             absorbed = absorbed_at_adoption(live, item.manifest["apiVersion"]) if live else []
             body = self._bodies.of(item, live, absorbed)
+            if item.key.group_kind == ("", "Secret") or self._hides_fields:
+                self.states.know(live, body.manifest)
             try:
                 asked = dry_run(self.session.acting, path, body.manifest, live, absorbed)
             except ApiError as error:
@@ -209,7 +204,7 @@ class SourcePlanner:
             return
         if asked.uncertain:
             made.verdict, made.reason = "simulated", asked.uncertain
-        self._compare(made, item, body.manifest, live, asked.predicted, made.absorbs)
+        self._compare(made, item, body.manifest, live, asked.predicted, absorbing=bool(absorbed))
         if made.action != "blocked" and item.key.group_kind in self._changing_kinds:
             made.verdict, made.reason = "simulated", f"the definition of {item.key.kind} changes with this run"
             self._check_offline(made, body.manifest)
@@ -227,7 +222,8 @@ class SourcePlanner:
         body: Manifest,
         live: Manifest,
         predicted: Manifest,
-        absorbs: list[str],
+        *,
+        absorbing: bool = False,
     ) -> None:
         metadata = live["metadata"]
         made.owner = (metadata.get("labels") or {}).get(OWNER_LABEL, "")
@@ -241,9 +237,10 @@ class SourcePlanner:
             finalizers = ", ".join(metadata.get("finalizers") or []) or "none"
             made.verdict, made.reason = "unknown", f"is being deleted (finalizers: {finalizers})"
             return
-        if differs(without_marks(live, bool(absorbs)), without_marks(predicted, bool(absorbs))):
+        taking_over = absorbing or taken_over_halfway(live, made.owner)
+        if differs(without_marks(live, taking_over), without_marks(predicted, taking_over)):
             made.action = "update"
-        elif made.owner != self.bundle.name or absorbs or _fields(live) != _fields(predicted):
+        elif made.owner != self.bundle.name or absorbing or _fields(live) != _fields(predicted):
             made.action = "adopt"
         else:
             made.action = "unchanged"

@@ -95,7 +95,7 @@ def _planned(session: Session, outcome: Outcome, plan: Plan, bundle: Bundle | No
         outcome.phase, outcome.message = GATE_PHASES[plan.gate], plan.gate_reason
         held = (record.status.get("preview") or {}).get("digest")
         return held != plan.digest or _to_record(session, name, outcome.phase, plan.gate_reason)
-    return bool(plan.changes) or _unrecorded(plan, bundle, record)
+    return plan.pending or _unrecorded(plan, bundle, record)
 
 
 def _unrecorded(plan: Plan, bundle: Bundle | None, record: Record) -> bool:

@@ -32,25 +32,32 @@ from .render_cache import RENDER_SCHEMA, find_or_render
 from .session import Progress, Session
 from .source_tools import source_checkout, tools_of
 from .sources.registry import source_for
-from .sources.source import Preparation, Rendered, SourceRequest
+from .sources.source import Preparation, Rendered, SourceRequest, second_of
 
-_MOST_NAMED = 10
+_MOST_NAMED = 5
 
 
 def render(session: Session, name: str, progress: Progress) -> Bundle:
     """The add-on's bundle: rendered once per run, then read from the run directory.
 
-    One of a chart that reads the cluster is made again once the run changed something that the add-on depends on.
+    One of a chart that reads the cluster is made again once the run changed something that the add-on depends on, or
+    the add-on's record moved: another run may have installed it.
 
     :raises AddonError: names the add-on and what in its source is wrong; kept as the add-on's outcome.
     """
     known = session.directory.bundle(name)
-    if known and not (known.connected and changed_dependency(session, name)):
+    if known and not _outdated(session, known):
         return known
     with failure_kept(session, name):
         bundle = _render(session, name, progress)
     session.directory.save_bundle(bundle)
     return bundle
+
+
+def _outdated(session: Session, known: Bundle) -> bool:
+    if known.record_version is not None and known.record_version != session.record(known.name).resource_version:
+        return True
+    return known.connected and bool(changed_dependency(session, known.name))
 
 
 def _render(session: Session, name: str, progress: Progress) -> Bundle:
@@ -64,7 +71,7 @@ def _render(session: Session, name: str, progress: Progress) -> Bundle:
     brought = [item.manifest for bundle in bundles_of_dependencies(session, name) for item in bundle.objects]
     cluster = _cluster(session, name, brought)
     source_of = source_checkout(session, definition, gitops, tools)
-    served = frozenset(session.discovery.api_versions())
+    served = frozenset([*session.discovery.api_versions(), *session.discovery.stale])
     made = _made(SourceRequest(definition, gitops, source_of, cluster, tools, served))
     if made.rendered.asked.upgrade and not cluster.upgrade and _installed(session, name, made.documents):
         cluster = replace(cluster, upgrade=True)
@@ -107,6 +114,10 @@ def _render(session: Session, name: str, progress: Progress) -> Bundle:
         from_cache=made.from_cache,
         started=started,
         connected=made.rendered.connected,
+        record_version=(
+            session.record(name).resource_version if made.rendered.connected or made.rendered.asked.upgrade else None
+        ),
+        incomplete=made.rendered.incomplete,
     )
 
 
@@ -127,7 +138,7 @@ class _Made:
 def _made(request: SourceRequest) -> _Made:
     source = source_for(request)
     try:
-        preparation = patched(request, source.prepare(request))
+        preparation = _compared(patched(request, source.prepare(request)))
         rendered, from_cache = find_or_render(source.kind, preparation, request.cluster, request.tools.cache)
     except OSError as error:
         raise RenderError(
@@ -137,6 +148,16 @@ def _made(request: SourceRequest) -> _Made:
     inputs = [RENDER_SCHEMA, source.kind, preparation.inputs, rendered.asked.answers(request.cluster)]
     keep = preparation.keep and not rendered.connected
     return _Made(source.kind, preparation, rendered, from_cache, documents, second, inputs, keep)
+
+
+def _compared(preparation: Preparation) -> Preparation:
+    """The same render without ``second`` where patches removed all that differed."""
+
+    def rendered() -> Rendered:
+        made = preparation.render()
+        return replace(made, second=second_of(made.documents, made.second))
+
+    return replace(preparation, render=rendered)
 
 
 def _chance(objects: list[BundleObject], renamed: list[BundleObject]) -> list[str]:

@@ -2,6 +2,9 @@
 
 Two entries belong to a render: what it asked about the cluster, found by its inputs alone, and the documents, found by
 the inputs and the cluster's answers. So a render is found again after the kinds that it brought itself were installed.
+
+Not kept is what is input itself (objects of the cluster), and what a chart makes up: clusters that share a cache would
+share passwords, and an object that is made again would get the old ones.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ def find_or_render(
         if known and known.asked.answers(cluster) == asked.answers(cluster):
             return known, True
     made = preparation.render()
-    if made.connected:
+    if made.connected or made.second:
         return made, False
     _write(cache, "renders", _digest([inputs, made.asked.answers(cluster)]), made)
     _write(cache, "asked", inputs, made.asked)

@@ -1,23 +1,25 @@
 """The schema that an object will meet when it is applied, wherever that is known from.
 
-A definition that comes with the same run counts before the live one: its objects are applied after it.
+A definition that comes with the same run counts before the live one: its objects are applied after it. Anybody can have
+written a schema: one that can't be read checks nothing, whatever is wrong with it.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, TypeVar
 
 from ..cluster.client import ApiError
-from ..cluster.openapi import OpenApi
 from ..model.normalise import is_definition, kinds_of_definition
 from ..model.objects import Manifest, join_api_version, split_api_version
 from ..model.structural_schema import StructuralSchema
 from .session import Session
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+T = TypeVar("T")
 
 
 class Schemas:
@@ -40,12 +42,10 @@ class Schemas:
     def faults(self, manifest: Manifest) -> list[str]:
         """What the server would refuse, each in one line without values; empty also when nothing is known.
 
-        Of what is sent, so ``without_nulls``.
-
+        :param manifest: what is sent, so of a custom resource what ``without_nulls`` gave.
         :raises ClusterError: as ``Client.request``, but for a refusal.
         """
-        schema = self._schema(manifest)
-        return schema.faults(schema.without_nulls(manifest)) if schema else []
+        return self._asked(manifest, lambda schema: schema.faults(manifest), [])
 
     def checked(self, manifest: Manifest) -> bool:
         """Whether there is a schema to check this object with."""
@@ -60,12 +60,10 @@ class Schemas:
         """
         if not _has_null(manifest) or not self._may_be_custom(manifest):
             return manifest
-        schema = self._schema(manifest)
-        return schema.without_nulls(manifest) if schema else manifest
+        return self._asked(manifest, lambda schema: schema.without_nulls(manifest), manifest)
 
     def _may_be_custom(self, manifest: Manifest) -> bool:
-        group, version = split_api_version(manifest["apiVersion"])
-        kind = manifest["kind"]
+        group, version, kind = _place(manifest)
         if (group, version, kind) in self._brought:
             return True
         if "." not in group:
@@ -74,26 +72,42 @@ class Schemas:
             # When definitions may not be listed, the server's documents tell what is a custom resource.
             return not self._session.definitions or bool(self._definition_name(group, kind))
 
+    def _asked(self, manifest: Manifest, ask: Callable[[StructuralSchema], T], otherwise: T) -> T:
+        schema = self._schema(manifest)
+        if schema is None:
+            return otherwise
+        try:
+            return ask(schema)
+        except Exception:
+            # Odd in a way that nobody thought of, which must not hold the run up: the server will tell.
+            with self._lock:
+                self._known[_place(manifest)] = None
+            return otherwise
+
     def _schema(self, manifest: Manifest) -> StructuralSchema | None:
-        group, version = split_api_version(manifest["apiVersion"])
-        place = (group, version, manifest["kind"])
+        place = _place(manifest)
         with self._lock:
             # Under the lock: of many threads that need the same one, one asks.
             if place not in self._known:
-                self._known[place] = self._found(*place)
+                read = self._reader(*place)
+                try:
+                    self._known[place] = read()
+                except Exception:
+                    self._known[place] = None
             return self._known[place]
 
-    def _found(self, group: str, version: str, kind: str) -> StructuralSchema | None:
+    def _reader(self, group: str, version: str, kind: str) -> Callable[[], StructuralSchema | None]:
+        """What makes the schema of the text of it; asks the server for that at once."""
         if brought := self._brought.get((group, version, kind)):
             # Whatever the live one says, it is not what the object will meet.
-            return StructuralSchema.of_definition(brought, version)
+            return partial(StructuralSchema.of_definition, brought, version)
         if self._session.discovery.find(group, version, kind) is None:
-            return None
+            return lambda: None
         name = self._definition_name(group, kind)
         if name and (live := self._live(name)):
-            return StructuralSchema.of_definition(live, version)
-        document = self._openapi.document(join_api_version(group, version))
-        return StructuralSchema.of_openapi(document, group, version, kind) if document else None
+            return partial(StructuralSchema.of_definition, live, version)
+        document = self._session.openapi.document(join_api_version(group, version))
+        return partial(StructuralSchema.of_openapi, document or {}, group, version, kind)
 
     def _definition_name(self, group: str, kind: str) -> str:
         """Of the live definition; empty for the server's own kinds, and when definitions may not be listed."""
@@ -109,9 +123,10 @@ class Schemas:
         except ApiError:
             return None
 
-    @cached_property
-    def _openapi(self) -> OpenApi:
-        return OpenApi(self._session.acting)
+
+def _place(manifest: Manifest) -> tuple[str, str, str]:
+    group, version = split_api_version(manifest["apiVersion"])
+    return group, version, manifest["kind"]
 
 
 def _has_null(value: Any) -> bool:

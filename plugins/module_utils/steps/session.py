@@ -21,6 +21,7 @@ from ..cluster.access import AccessOptions, Credential, resolve
 from ..cluster.client import Client
 from ..cluster.discovery import Discovery, discover
 from ..cluster.kubeconfig import kubeconfig_of, secrets_of
+from ..cluster.openapi import OpenApi
 from ..cluster.snapshot import Snapshot, take
 from ..model.errors import ClusterError, RunDirectoryError
 from ..model.field_rules import FieldRule
@@ -94,7 +95,13 @@ class Session:
         self.directory.write_json("discovery.json", found.to_json())
         self.__dict__["discovery"] = found
         self.__dict__.pop("definitions", None)
+        self.__dict__.pop("openapi", None)
         return found
+
+    @cached_property
+    def openapi(self) -> OpenApi:
+        """The schemas that the server publishes, as the acting account sees them."""
+        return OpenApi(self.acting)
 
     @cached_property
     def definitions(self) -> dict[str, str]:

@@ -18,6 +18,11 @@ class States:
     """Filled by several threads, each with objects of its own."""
 
     _states: dict[ObjectKey, tuple[Manifest | None, Manifest | None]] = field(default_factory=dict)
+    _with_secrets: list[Manifest] = field(default_factory=list)
+
+    def know(self, *manifests: Manifest | None) -> None:
+        """Secrets of these are hidden, whether or not something is shown of them."""
+        self._with_secrets += [manifest for manifest in manifests if manifest is not None]
 
     def note(self, key: ObjectKey, before: Manifest | None, after: Manifest | None) -> None:
         self._states[key] = (before, after)
@@ -32,7 +37,7 @@ class States:
         :returns: the mask that knows all of them.
         """
         known = [one for pair in self._states.values() for one in pair if one is not None]
-        mask = mask.with_secrets_of([*manifests, *known])
+        mask = mask.with_secrets_of([*manifests, *known, *self._with_secrets])
         for item in items:
             before, after = self.of(item.key)
             if item.action != "unchanged" and (before is not None or after is not None):
@@ -41,5 +46,7 @@ class States:
             item.warnings = [mask.text(text) for text in item.warnings]
             item.removes = [mask.text(text) for text in item.removes]
             item.takes_over = [Takeover(one.manager, mask.text(one.field)) for one in item.takes_over]
-            item.yields = [YieldedField(mask.text(one.field), one.manager, one.reason) for one in item.yields]
+            item.yields = [
+                YieldedField(mask.text(one.field), one.manager, mask.text(one.reason)) for one in item.yields
+            ]
         return mask

@@ -9,7 +9,10 @@ from typing import Any
 
 
 class SmallServer:
-    """``answers`` holds bodies by path, or a status to refuse with; what is not in it is a 404."""
+    """``answers`` holds bodies by path, or a status to refuse with; what is not in it is a 404.
+
+    A body of kind ``Status`` is a refusal, too, with its ``code``.
+    """
 
     def __init__(self) -> None:
         self.answers: dict[str, Any] = {}
@@ -23,8 +26,10 @@ class SmallServer:
                 path = self.path.partition("?")[0]
                 server.asked.append(path)
                 body = server.answers.get(path, 404)
-                status = body if isinstance(body, int) else 200
-                data = json.dumps({"kind": "Status", "code": status} if status > 200 else body).encode()
+                if isinstance(body, int):
+                    body = {"kind": "Status", "code": body}
+                status = body["code"] if isinstance(body, dict) and body.get("kind") == "Status" else 200
+                data = json.dumps(body).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(data)))
@@ -41,3 +46,14 @@ class SmallServer:
     def close(self) -> None:
         self._http.shutdown()
         self._http.server_close()
+
+
+def forbidden(user: str, resource: str) -> dict[str, Any]:
+    """The refusal of a server with RBAC to list something."""
+    group = resource.partition(".")[2]
+    name = resource.partition(".")[0]
+    message = (
+        f'{resource} is forbidden: User "{user}" cannot list resource "{name}" in API group "{group}" at the cluster '
+        "scope"
+    )
+    return {"kind": "Status", "code": 403, "reason": "Forbidden", "message": message}

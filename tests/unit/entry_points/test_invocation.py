@@ -95,7 +95,7 @@ def test_whose_fields_change_hands_is_shown_behind_the_diff() -> None:
         "  leaves .spec.paused to rollout: paused by hand",
         "  absorbs the fields of helm",
         "  removes .metadata.annotations.x",
-        "  the server warns: deprecated\ufffd[2J",
+        "  warning: deprecated\ufffd[2J",
     ]
     assert diff_of([made])[1:] == [{"prepared": "".join(f"{line}\n" for line in facts)}]
     assert diff_lines([made])[-5:] == facts

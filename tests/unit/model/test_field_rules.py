@@ -9,6 +9,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.field_rul
     path_of_pointer,
     paths_for,
     pointer_of_path,
+    why_never_ignored,
 )
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
 
@@ -45,3 +46,41 @@ def test_what_is_absent_matches_everything(match: dict[str, str], deployment: bo
 def test_pointers_are_read_and_written_by_rfc_6901(pointer: str, path: tuple[str, ...]) -> None:
     assert path_of_pointer(pointer) == path
     assert pointer_of_path(path) == pointer
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        "/apiVersion",
+        "/kind",
+        "/metadata",
+        "/metadata/name",
+        "/metadata/name/x",
+        "/metadata/namespace",
+        "/status",
+        "/status/conditions/0",
+        "/metadata/labels/rendimiento.ai~1addon",
+        "/metadata/annotations/rendimiento.ai~1keep",
+    ],
+)
+def test_what_makes_the_object_ours_is_never_ignored(pointer: str) -> None:
+    assert why_never_ignored(path_of_pointer(pointer))
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        "/",
+        "/spec",
+        "/data/name",
+        "/metadata/labels",
+        "/metadata/annotations",
+        "/metadata/finalizers",
+        "/metadata/labels/app",
+        "/metadata/labels/rendimiento.ai",
+        "/spec/template/metadata/name",
+        "/spec/template/metadata/labels/rendimiento.ai~1addon",
+    ],
+)
+def test_anything_else_may_be_ignored(pointer: str) -> None:
+    assert why_never_ignored(path_of_pointer(pointer)) == ""

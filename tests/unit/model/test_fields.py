@@ -25,6 +25,8 @@ OBJECT: dict[str, Any] = {"spec": {"replicas": 3, "containers": [{"name": "main"
         (("spec", "none"), None),
         (("spec", "containers", "1", "name"), "other"),
         (("spec", "containers", "2"), NOTHING),
+        (("spec", "containers", "01"), NOTHING),
+        (("spec", "containers", "-"), NOTHING),
         (("spec", "containers", "name"), NOTHING),
         (("spec", "replicas", "x"), NOTHING),
         (("status",), NOTHING),
@@ -45,7 +47,8 @@ def test_value_at_a_path(path: tuple[str, ...], value: Any) -> None:
         ({"a": {"b": 1}}, ("a", "x"), None),
         ({"l": [{"name": "y"}, {"name": "x", "v": 1}]}, ("l", "0", "v"), ("l", "1", "v")),
         ({"l": [{"name": "y"}]}, ("l", "0", "v"), None),
-        ({"m": [1, 2]}, ("m", "0"), ("m", "0")),
+        ({"m": [1]}, ("m", "0"), ("m", "0")),
+        ({"m": [1, 2]}, ("m", "0"), None),
         ({"m": []}, ("m", "0"), None),
         ({"m": [1]}, ("m", "7"), None),
     ],
@@ -53,6 +56,13 @@ def test_value_at_a_path(path: tuple[str, ...], value: Any) -> None:
 def test_the_same_field_in_another_state(live: Any, path: tuple[str, ...], place: tuple[str, ...] | None) -> None:
     body = {"a": {"b": 2}, "l": [{"name": "x", "v": 2}], "m": [3]}
     assert place_in(live, body, path) == place
+
+
+def test_a_volume_that_is_mounted_twice_is_found_by_where() -> None:
+    body = {"m": [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}]}
+    live = {"m": [{"name": "v", "mountPath": "/b", "readOnly": True}, {"name": "v", "mountPath": "/a"}]}
+    assert place_in(live, body, ("m", "0")) == ("m", "1")
+    assert place_in(live, body, ("m", "1")) == ("m", "0")
 
 
 def test_copies_differ_in_one_field() -> None:
@@ -77,6 +87,12 @@ def test_copies_differ_in_one_field() -> None:
             {"l": [{"name": "a", "e": {}}, {"name": "b", "e": {"x": 1}}]},
             [("l", "0", "e")],
         ),
+        (
+            {"l": [{"key": "k", "e": {}}, {"key": "k", "e": {"y": 1}}]},
+            {"l": [{"key": "k", "e": {}}, {"key": "k", "e": {"x": 1}}]},
+            [],
+        ),
+        ({"l": [{"e": {}}]}, {"l": [{"e": {"x": 1}}, {"e": {}}]}, []),
     ],
 )
 def test_what_gets_empty(body: Any, live: Any, paths: list[tuple[str, ...]]) -> None:

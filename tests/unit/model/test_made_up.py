@@ -69,6 +69,9 @@ PEM = "-----BEGIN CERTIFICATE-----\n{0}a+/\n{0}b\n{0}c==\n-----END CERTIFICATE--
         (config(a="1", r="1"), config(a="1"), config(a="1", r="0"), config(a="1", r="0"), [".data.r"]),
         (config(a="1"), config(a="1", r="1"), config(a="1", r="0"), config(a="1", r="0"), [".data.r"]),
         (config(a="1", r="1"), config(a="1"), config(a="1"), config(a="1"), []),
+        # What the render happens to have as well is not told.
+        (config(r="1"), config(r="2"), config(r="1"), config(r="1"), []),
+        (config(a="x", r="1"), config(a="x"), config(a="x", r="1"), config(a="x", r="1"), []),
         # Keys with made-up names.
         (config(a="2", r1="x"), config(a="2", r2="y"), config(a="1", r0="z"), config(a="2", r0="z"), [".data.r0"]),
         (config(a="2", r1="x"), config(a="2", r2="y"), config(a="1"), config(a="2", r1="x"), []),

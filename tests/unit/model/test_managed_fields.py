@@ -8,9 +8,11 @@ import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.managed_fields import (
     Entry,
+    item_keys,
     lost_with,
     members_of,
     owners_of,
+    tree_at,
     union_of,
     without,
     without_empty,
@@ -134,3 +136,29 @@ def test_what_is_empty_is_not_absorbed_and_stays() -> None:
     kept, removed = without(manifest, lost_with([absorbed], [{"f:spec": {".": {}, "f:items": item}}]))
     assert kept == {"spec": {"parts": [], "limits": {}, "items": [{"name": "a", "env": []}]}}
     assert removed == [".spec.other"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "tree"),
+    [
+        ({"f:spec": {"f:replicas": {}}}, ("spec", "replicas"), {}),
+        ({"f:spec": {".": {}, "f:replicas": {}}}, ("spec",), {".": {}, "f:replicas": {}}),
+        ({"f:spec": {"f:replicas": {}}}, ("spec", "args"), None),
+        ({"f:spec": {"f:args": {}}}, ("spec", "args", "0"), None),
+        ({"f:spec": {"f:args": {'v:"x"': {}}}}, ("spec", "args", "0"), {}),
+        (
+            in_containers(**{MAIN: {".": {}}, OTHER: {"f:image": {}}}),
+            ("spec", "template", "spec", "containers", "1"),
+            {"f:image": {}},
+        ),
+    ],
+)
+def test_what_a_tree_owns_of_a_field(fields: Any, path: tuple[str, ...], tree: Any) -> None:
+    assert tree_at(fields, deployment(), path) == tree
+
+
+def test_the_keys_of_an_item() -> None:
+    fields: dict[str, Any] = {'k:{"containerPort":53,"protocol":"UDP"}': {}, 'v:"x"': {}}
+    assert item_keys(fields, {"containerPort": 53, "protocol": "UDP"}) == {"containerPort", "protocol"}
+    assert item_keys(fields, {"containerPort": 53, "protocol": "TCP"}) == set()
+    assert item_keys(fields, "x") == set()

@@ -461,12 +461,35 @@ def encoded(text: str) -> str:
         ({"stringData": {"a": "x"}, "data": None}, {"a": encoded("x")}),
         ({"stringData": {}, "data": {"b": "Yg=="}}, {"b": "Yg=="}),
         ({"stringData": None, "data": {"b": None}}, {"b": None}),
-        ({"data": None}, None),
     ],
 )
 def test_string_data_is_sent_as_data(fields: dict[str, Any], data: Any) -> None:
     sent = one(config(kind="Secret", **fields))
     assert (sent["data"], "stringData" in sent) == (data, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "sent"),
+    [
+        ("Secret", {"data": None}, {}),
+        ("Secret", {"data": {}}, {}),
+        ("Secret", {"data": None, "stringData": {}}, {}),
+        ("Secret", {"data": {}, "stringData": {"a": ""}}, {"data": {"a": ""}}),
+        ("Secret", {"data": {"a": ""}}, {"data": {"a": ""}}),
+        ("Secret", {"data": {}, "type": "Opaque", "immutable": False}, {"type": "Opaque", "immutable": False}),
+        ("Secret", {"binaryData": {}}, {"binaryData": {}}),
+        ("ConfigMap", {"data": None, "binaryData": None}, {}),
+        ("ConfigMap", {"data": {}, "binaryData": {}}, {}),
+        ("ConfigMap", {"data": {"a": ""}, "binaryData": {}}, {"data": {"a": ""}}),
+        ("ConfigMap", {"data": []}, {"data": []}),
+        ("ConfigMap", {"data": {}, "apiVersion": "x.io/v1"}, {"data": {}}),
+        ("Secret", {"data": {}, "apiVersion": "x.io/v1"}, {"data": {}}),
+        ("Thing", {"data": {}}, {"data": {}}),
+    ],
+)
+def test_trap_35_data_without_content_is_not_sent(kind: str, fields: dict[str, Any], sent: dict[str, Any]) -> None:
+    made = one(config(kind=kind, **fields))
+    assert {name: value for name, value in made.items() if name not in ("apiVersion", "kind", "metadata")} == sent
 
 
 @pytest.mark.parametrize(

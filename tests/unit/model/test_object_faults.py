@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from typing import Any
 
 import pytest
@@ -250,3 +251,44 @@ def test_one_service_may_use_a_node_port_for_two_protocols() -> None:
 def test_a_port_that_is_not_used_is_not_taken() -> None:
     ports = [{"port": 80, "nodePort": 30080}]
     assert told(service("a", ports=ports), service("b", "ClusterIP", ports=ports)) == {}
+
+
+# Many faults
+
+
+def test_a_node_port_of_many_services_is_one_fault_for_each() -> None:
+    services = [service(f"s{number}", ports=[{"port": 80, "nodePort": 30080}]) for number in range(3000)]
+    faults = told(*services)
+    assert faults["Service web/s0"] == [
+        "spec.ports[0].nodePort: node port 30080 is also that of Service web/s1 and 2998 more, change one"
+    ]
+    assert faults["Service web/s7"] == [
+        "spec.ports[0].nodePort: node port 30080 is also that of Service web/s0 and 2998 more, change one"
+    ]
+    assert {len(each) for each in faults.values()} == {1}
+
+
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        container(volumeMounts=[{"mountPath": LONG}] * 2),
+        container(name=LONG, env=[{"name": LONG}] * 9),
+        made("Thing", "x.io/v1", metadata={"finalizers": [LONG, LONG]}),
+        made("MutatingWebhookConfiguration", "admissionregistration.k8s.io/v1",
+             webhooks=[{"name": {"a": LONG}, "matchConditions": [{"name": LONG}] * 2}]),
+        service("a", ports=[{"name": LONG, "port": 80, "protocol": LONG}] * 2),
+    ],
+)  # fmt: skip
+def test_a_message_stays_short_whatever_an_entry_is_called(manifest: dict[str, Any]) -> None:
+    (fault,) = object_faults(manifest)
+    assert len(fault) < 400
+
+
+def test_many_entries_that_stand_twice_are_counted_quickly() -> None:
+    finalizers = [f"x.io/{number}" for number in range(20000)] * 2
+    start = time.thread_time()
+    assert len(object_faults(made("Thing", "x.io/v1", metadata={"finalizers": finalizers}))) == 20000
+    assert time.thread_time() - start < 2

@@ -31,7 +31,9 @@ def test_unknown_and_blocked_never_pass(action: Action, verdict: Verdict) -> Non
     settled = action == "keep" or (action != "blocked" and verdict != "unknown")
     assert made.settled is settled
     plan = Plan("web", "", "", True, [made])
-    assert plan.pending is (action in ("create", "update", "adopt", "replace", "prune") or not settled)
+    doubtful = not settled or (verdict == "simulated" and action != "keep")
+    assert made.doubtful is doubtful
+    assert plan.pending is (action in ("create", "update", "adopt", "replace", "prune") or doubtful)
     assert plan.unsettled == ([] if settled else [made])
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.managed_fields import Entry
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.predecessors import absorbable, without_marks
+
+
+def owned_by(manager: str, **fields: str) -> dict[str, Any]:
+    entry = {"manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsV1": {}, **fields}
+    return {"metadata": {"managedFields": [entry]}}
 
 
 @pytest.mark.parametrize(
@@ -17,7 +23,9 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.predecess
         ("helm", True),
         ("argocd-controller", True),
         ("kustomize-controller", True),
-        ("OpenAPI-Generator", True),
+        ("OpenAPI-Generator", False),
+        ("kubectl-edit", False),
+        ("kubectl-rollout", False),
         ("pulumi-kubernetes-1a2b", True),
         ("before-first-apply", False),
         ("kube-controller-manager", False),
@@ -29,12 +37,19 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.predecess
     ],
 )
 def test_former_tools(manager: str, absorbed: bool) -> None:
-    assert bool(absorbable([Entry(manager, "Update", "", "v1", {})], "v1")) is absorbed
+    assert bool(absorbable(owned_by(manager), "v1")) is absorbed
 
 
 def test_subresources_and_other_versions_stay() -> None:
-    entries = [Entry("kubectl", "Update", "scale", "apps/v1", {}), Entry("kubectl", "Update", "", "apps/v1beta1", {})]
-    assert absorbable(entries, "apps/v1") == []
+    assert absorbable(owned_by("kubectl", subresource="scale"), "v1") == []
+    assert absorbable(owned_by("kubectl"), "v2") == []
+
+
+@pytest.mark.parametrize("manager", ["OpenAPI-Generator", "Go-http-client"])
+def test_a_client_without_a_name_was_an_apply_if_it_left_a_copy(manager: str) -> None:
+    manifest = owned_by(manager)
+    manifest["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+    assert [entry.manager for entry in absorbable(manifest, "v1")] == [manager]
 
 
 def test_marks_are_no_change_once_their_tool_is_absorbed() -> None:

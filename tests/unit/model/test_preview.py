@@ -89,7 +89,7 @@ def test_the_first_line_says_what_would_happen(addons: list[ReviewedAddon], fiel
         (item("a", "blocked", reason="the API server refuses it: bad"),
          ["**blocked** `ConfigMap web/a`, verified by the server: `the API server refuses it: bad`"]),
         (changed("a", warnings=["deprecated"]),
-         ["**update** `ConfigMap web/a`, verified by the server", "- The server warns: `deprecated`"]),
+         ["**update** `ConfigMap web/a`, verified by the server", "- Warning: `deprecated`"]),
     ],
 )  # fmt: skip
 def test_what_is_told_of_an_object(made: PlanItem, lines: list[str]) -> None:
@@ -106,7 +106,7 @@ def test_ownership_is_told_at_the_object() -> None:
         "- `leaves .spec.b as it is: why`",
         "- `absorbs the fields of helm why`",
         "- `removes .metadata.annotations.x why`",
-        "- The server warns: `deprecated why`",
+        "- Warning: `deprecated why`",
     ]
 
 
@@ -140,9 +140,9 @@ def test_objects_stand_in_the_order_of_importance() -> None:
         (addon("app", None, {"error": "no such chart", "message": "no such chart"}), "**Error**: `no such chart`"),
         (addon("app", None, {"message": "its definition left git"}), "`its definition left git`"),
         (addon("app", warnings=["a schema was not read"]), "- The render warns: `a schema was not read`"),
-        (addon("app", [item("a", warnings=["old"])]), "- The server warns: `old` (`ConfigMap web/a`)"),
+        (addon("app", [item("a", warnings=["old"])]), "- Warning: `old` (`ConfigMap web/a`)"),
         (addon("app", [item(f"o{n}", "create", warnings=["old"]) for n in range(100)]),
-         "- The server warns: `old` (`ConfigMap web/o0`, `ConfigMap web/o1`, `ConfigMap web/o2` and 97 more)"),
+         "- Warning: `old` (`ConfigMap web/o0`, `ConfigMap web/o1`, `ConfigMap web/o2` and 97 more)"),
         (addon("app", [item("a", "create")], plan={"gone": [item("b").key]}),
          "1 create. 1 object of its inventory no longer exist."),
     ],

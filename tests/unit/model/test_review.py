@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem, Takeover, YieldedField
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import (
+    MADE_UP,
+    PlanItem,
+    Takeover,
+    YieldedField,
+)
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.review import (
     bounded,
     importance,
     most_important,
     ownership_lines,
     pending_items,
+    told_items,
     warning_lines,
 )
 from tests.unit.model.made_review import addon, changed, every_sort, item
@@ -53,6 +59,14 @@ def test_what_is_pending() -> None:
     assert names(pending_items(plan)) == "new why coming changed taken immutable left refused unseen"
     both = [item("a", "update", "unknown")]
     assert pending_items(addon("app", both).plan or plan) == both
+
+
+def test_an_object_is_told_of_for_what_is_left_but_not_for_what_a_chart_makes_up() -> None:
+    made_up, ignored = YieldedField(".data.a", "", MADE_UP), YieldedField(".data.b", "", "ignored")
+    items = [item("a", yields=[made_up]), item("b", yields=[made_up, ignored]), item("c", "update", yields=[made_up])]
+    plan = addon("web", items).plan
+    assert plan is not None
+    assert names(told_items(plan)) == "b c"
 
 
 @pytest.mark.parametrize(

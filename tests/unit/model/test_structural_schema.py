@@ -262,6 +262,16 @@ def test_trap_12_nulls_stay_where_they_have_a_place(spec: dict[str, Any]) -> Non
     assert SCHEMA.without_nulls(thing(spec)) == thing(spec)
 
 
+@pytest.mark.parametrize(
+    "whole",
+    [OPEN, {"additionalProperties": True}, {"additionalProperties": False}, {"additionalProperties": TEXT}],
+)
+def test_trap_12_nulls_of_a_kind_that_says_what_else_may_stand_at_the_top(whole: dict[str, Any]) -> None:
+    """As Knative's definitions do."""
+    manifest = thing({"name": None, "size": 1}, other=[{"a": None}])
+    assert of({**mapping(spec=SPEC), **whole}).without_nulls(manifest) == {**manifest, "spec": {"size": 1}}
+
+
 def test_trap_12_cnpg_with_empty_settings() -> None:
     schema = of(mapping(spec=mapping(postgresql=mapping(parameters=TEXT), bootstrap=mapping(initdb=mapping(a=TEXT)))))
     manifest = thing({"postgresql": None, "bootstrap": {"initdb": None}}, metadata={"labels": {"a": None}})

@@ -64,7 +64,10 @@ def synced(**status: Any) -> dict[str, Any]:
 
 
 class MadeRun:
-    """Add add-ons, then use ``session``."""
+    """Add add-ons, then use ``session``.
+
+    :ivar credential: of the cluster; nobody answers unless it is set.
+    """
 
     def __init__(self, path: Path) -> None:
         path.mkdir(exist_ok=True)
@@ -87,6 +90,7 @@ class MadeRun:
             options=RunOptions("rendimiento-system", cache=str(path.parent / "cache")),
         )
         self.records: dict[str, Record] = {}
+        self.credential = Credential("https://127.0.0.1:9")
 
     def add(
         self,
@@ -146,8 +150,8 @@ class MadeRun:
     def session(self) -> Session:
         self.directory.save_info(self.info)
         self.directory.save_records(self.records)
-        nowhere = Credential("https://127.0.0.1:9").to_json()
-        self.directory.write_json("credential.json", {"key": b"key".hex(), "credential": nowhere})
+        secrets = {"key": b"key".hex(), "credential": self.credential.to_json()}
+        self.directory.write_json("credential.json", secrets)
         return Session(str(self.directory.path))
 
     def plan(self, name: str) -> Plan:

@@ -154,6 +154,78 @@ def test_edges_say_why_and_none_leads_to_the_object_itself() -> None:
     assert reasons == {"web": "in namespace", "sa": "used by its pods"}
 
 
+ADMISSION = "admissionregistration.k8s.io"
+
+
+def webhook(name: str, kind: str = "Validating", depends_on: str = "") -> dict[str, Any]:
+    annotations = {"rendimiento.ai/depends-on": depends_on}
+    metadata = {"name": name, "annotations": annotations}
+    return {"apiVersion": f"{ADMISSION}/v1", "kind": f"{kind}WebhookConfiguration", "metadata": metadata}
+
+
+def custom(name: str, depends_on: str = "") -> dict[str, Any]:
+    annotations = {"rendimiento.ai/depends-on": depends_on}
+    metadata = {"name": name, "namespace": "web", "annotations": annotations}
+    return {"apiVersion": "x.io/v1", "kind": "Thing", "metadata": metadata}
+
+
+ON_FIRST = f"{ADMISSION}/ValidatingWebhookConfiguration//first"
+ON_SECOND = f"{ADMISSION}/MutatingWebhookConfiguration//second"
+
+
+@pytest.mark.parametrize(
+    ("manifests", "expected"),
+    [
+        pytest.param(
+            [webhook("first"), webhook("second", "Mutating"), custom("a"), pod({}, name="p")],
+            {"first": {"a", "p"}, "second": {"a", "p"}, "a": set(), "p": set()},
+            id="after all but each other",
+        ),
+        pytest.param(
+            [webhook("first"), custom("a", ON_FIRST), custom("b", "x.io/Thing/web/a"), custom("c")],
+            {"first": {"c"}, "a": {"first"}, "b": {"a"}, "c": set()},
+            id="what depends on it, also through others, comes after it",
+        ),
+        pytest.param(
+            [
+                webhook("first"),
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": custom("cm", ON_FIRST)["metadata"]},
+                pod({"volumes": [{"configMap": {"name": "cm"}}]}),
+            ],
+            {"first": set(), "cm": {"first"}, "p": {"cm"}},
+            id="what depends on it through a volume",
+        ),
+        pytest.param(
+            [webhook("first", depends_on=ON_SECOND), webhook("second", "Mutating"), custom("a")],
+            {"first": {"second", "a"}, "second": {"a"}, "a": set()},
+            id="one that depends on another",
+        ),
+        pytest.param(
+            [webhook("first"), webhook("second", "Mutating"), custom("a", ON_SECOND), custom("b", ON_FIRST)],
+            {"first": set(), "second": set(), "a": {"second"}, "b": {"first"}},
+            id="two that would wait for each other's",
+        ),
+        pytest.param(
+            [webhook("first", depends_on="x.io/Thing/web/a"), custom("a", ON_SECOND), webhook("second", "Mutating")],
+            {"first": {"a"}, "second": set(), "a": {"second"}},
+            id="a chain of webhooks",
+        ),
+    ],
+)
+def test_trap_14_webhooks_come_after_all_that_does_not_depend_on_one(
+    manifests: list[dict[str, Any]], expected: dict[str, set[str]]
+) -> None:
+    walk = {key_of(manifest): manifest for manifest in manifests}
+    found = {key.name: {edge.key.name for edge in edges_of(manifest, walk)} for key, manifest in walk.items()}
+    assert found == expected
+    check_order(manifests)
+
+
+def test_trap_14_two_webhooks_that_depend_on_each_other_are_a_cycle() -> None:
+    with pytest.raises(GraphError, match=r"a cycle, each comes after the next: .*first .*second"):
+        check_order([webhook("first", depends_on=ON_SECOND), webhook("second", "Mutating", ON_FIRST), custom("a")])
+
+
 def test_ranks_put_what_intercepts_others_last() -> None:
     admission = "admissionregistration.k8s.io"
     keys = [

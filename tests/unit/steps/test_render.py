@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.outcome i
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.render import render
 from tests.unit.gitops import Repository
 from tests.unit.steps.made_run import MadeRun, config, key
+from tests.unit.steps.sources.made_cluster import MadeCluster
 
 SERVED = [
     Resource("", "v1", "ConfigMap", "configmaps", True, ("get",), ()),
@@ -231,9 +233,8 @@ def template(data: str, name: str = "made", kind: str = "Secret") -> str:
 def bundle_of(
     run: MadeRun, repository: Repository, programs: dict[str, Path], templates: dict[str, str], **definition: Any
 ) -> Bundle:
-    """Of the chart app with these templates, rendered by a run with an empty cache."""
-    run.info.options.helm = str(programs["helm"])
-    run.info.options.cache = str(run.directory.path / f"cache-{len(run.info.order)}")
+    """Of the chart app with these templates."""
+    run.info.options.helm, run.info.options.kustomize = str(programs["helm"]), str(programs["kustomize"])
     files = {f"app/templates/{file}": text for file, text in templates.items()}
     run.info.commit = repository.commit({"app/Chart.yaml": CHART, "app/values.yaml": "own: 1", **files})
     run.info.repository = str(repository.path)
@@ -260,11 +261,43 @@ def test_trap_02_what_a_chart_makes_up_is_found_named_and_no_other_input(
     assert bundle.warnings == [
         "made up by the chart and kept as they are in the cluster: Secret made, ConfigMap web/summed"
     ]
+    run.info.options.cache += "-of-another-machine"
     again = bundle_of(run, repository, programs, RANDOM)
     assert again.objects != bundle.objects
     assert (again.digest, again.render_key) == (bundle.digest, bundle.render_key)
     changed = bundle_of(run, repository, programs, RANDOM, values={"own": 2})
     assert (changed.digest != bundle.digest, changed.render_key != bundle.render_key) == (True, True)
+
+
+def test_what_is_made_up_comes_from_no_cache(
+    run: MadeRun, repository: Repository, programs: dict[str, Path], tmp_path: Path
+) -> None:
+    """Clusters may share one, and what was deleted is to be made anew."""
+    other = MadeRun(tmp_path / "of another cluster")
+    other.info.options.cache = run.info.options.cache
+    bundles = [bundle_of(each, repository, programs, RANDOM) for each in (run, run, other)]
+    passwords = {bundle.objects[0].manifest["data"]["password"] for bundle in bundles}
+    assert len(passwords) == 3
+    assert len({(bundle.digest, bundle.render_key, bundle.from_cache) for bundle in bundles}) == 1
+
+
+def test_chance_that_patches_remove_is_none(run: MadeRun, repository: Repository, programs: dict[str, Path]) -> None:
+    patches = [
+        {"patch": "- {op: replace, path: /data/password, value: Zml4ZWQ=}", "target": {"name": "made"}},
+        {"patch": "{kind: ConfigMap, apiVersion: v1, metadata: {name: summed}, $patch: delete}"},
+    ]
+    bundle, again = (bundle_of(run, repository, programs, RANDOM, patches=patches) for _ in range(2))
+    assert [item.second for item in bundle.objects] == [None, None]
+    assert (bundle.warnings, again.objects, again.from_cache) == ([], bundle.objects, True)
+
+
+def test_a_warning_names_a_few_objects(run: MadeRun, repository: Repository, programs: dict[str, Path]) -> None:
+    made_up = template("  a: {{ randAlpha 9 | b64enc }}")
+    templates = {f"{letter}.yaml": made_up.replace("name: made", f"name: {letter}") for letter in "abcdefg"}
+    assert bundle_of(run, repository, programs, templates).warnings == [
+        "made up by the chart and kept as they are in the cluster: "
+        "Secret a, Secret b, Secret c, Secret d, Secret e and 2 more"
+    ]
 
 
 def test_a_name_that_is_made_up_is_told_and_moves_no_digest(
@@ -285,21 +318,76 @@ def test_chance_in_a_hook_needs_no_warning(run: MadeRun, repository: Repository,
     assert (len(bundle.hooks), bundle.warnings, bundle.digest) == (1, [], again.digest)
 
 
+@pytest.fixture
+def cluster(run: MadeRun, tmp_path: Path) -> Iterator[MadeCluster]:
+    folder = tmp_path / "login"
+    folder.mkdir()
+    with MadeCluster(folder) as made:
+        run.credential = made.credential
+        yield made
+
+
 LOOKS = {"a.yaml": template('  found: "{{ lookup `v1` `Node` `` `` | len }}"', "found", "ConfigMap")}
 
 
 def test_a_chart_that_reads_the_cluster_is_rendered_again_for_what_the_run_changed(
-    run: MadeRun, repository: Repository, programs: dict[str, Path]
+    run: MadeRun, repository: Repository, programs: dict[str, Path], cluster: MadeCluster
 ) -> None:
     run.add("operator")
     bundle = bundle_of(run, repository, programs, LOOKS, dependsOn=["operator"])
-    assert bundle.connected
+    assert (bundle.connected, bundle.incomplete) == (True, "")
     assert render(run.session, "app", print) == bundle
     repository.commit({"app/templates/b.yaml": template("  a: b", "more", "ConfigMap")})
     run.info.commit = repository.git("rev-parse", "HEAD")
     assert render(run.session, "app", print) == bundle
     run.outcome(Outcome("operator", pruned=[ObjectResult(key("a"))]))
     assert [item.key.name for item in render(run.session, "app", print).objects] == ["found", "more"]
+
+
+UPGRADED = {"a.yaml": template('  upgrade: "{{ .Release.IsUpgrade }}"', "told", "ConfigMap")}
+
+
+@pytest.mark.parametrize(
+    ("templates", "again"), [(LOOKS, True), (UPGRADED, True), ({"c.yaml": RANDOM["c.yaml"]}, False)]
+)
+def test_another_run_installed_it_since_it_was_rendered(
+    run: MadeRun,
+    repository: Repository,
+    programs: dict[str, Path],
+    cluster: MadeCluster,
+    templates: dict[str, str],
+    again: bool,
+) -> None:
+    run.add_record("app", {})
+    bundle = bundle_of(run, repository, programs, templates)
+    repository.commit({"app/templates/b.yaml": template("  a: b", "more", "ConfigMap")})
+    run.info.commit = repository.git("rev-parse", "HEAD")
+    assert render(run.session, "app", print) == bundle
+    run.add_record("app", {"appliedHash": "x"})
+    run.records["app"].resource_version = "2"
+    made = render(run.session, "app", print)
+    assert len(made.objects) == len(bundle.objects) + again
+    if templates is UPGRADED:
+        assert made.objects[0].manifest["data"] == {"upgrade": "true"}
+    assert render(run.session, "app", print) == made
+
+
+def test_a_bundle_says_that_its_chart_could_not_ask(
+    run: MadeRun, repository: Repository, programs: dict[str, Path], cluster: MadeCluster
+) -> None:
+    cluster.forbidden = {"secrets"}
+    asks = template('  found: "{{ lookup `v1` `Secret` `w` `db` | len }}"', "found", "ConfigMap")
+    bundle = bundle_of(run, repository, programs, {"a.yaml": asks})
+    assert bundle.incomplete.startswith("rendered without the objects that its lookups would find in the cluster: sec")
+    assert bundle.warnings == [bundle.incomplete]
+
+
+def test_a_cluster_that_does_not_answer_is_the_add_ons_error(
+    run: MadeRun, repository: Repository, programs: dict[str, Path]
+) -> None:
+    with pytest.raises(AddonError, match=r"^add-on app: app: the chart asks the cluster .*unreachable.* Try again\.$"):
+        bundle_of(run, repository, programs, LOOKS)
+    assert run.directory.outcome("app").phase == "Error"
 
 
 def test_a_chart_that_does_not_is_rendered_once(

@@ -28,6 +28,7 @@ class Chart:
     brings: bool = False
     asks: tuple[str, ...] | None = ("x/v1", "y/v1")
     connected: bool = False
+    second: list[SourceObject] = field(default_factory=list)
     made: list[ClusterFacts] = field(default_factory=list)
 
     def on(self, cluster: ClusterFacts, values: Any = None) -> dict[str, Any]:
@@ -38,7 +39,8 @@ class Chart:
             brings = ("y/v1",) if self.brings and "x/v1" in cluster.api_versions else ()
             served = cluster.with_kinds(brings).api_versions
             document = SourceObject({"served": sorted(served)}, "a.yaml")
-            return Rendered([document], ["warned"], Asked(self.asks, brings=brings), connected=self.connected)
+            asked = Asked(self.asks, brings=brings)
+            return Rendered([document], ["warned"], asked, self.second, connected=self.connected)
 
         found, from_cache = find_or_render(
             "chart", Preparation({"values": values}, "r", render, self.keep), cluster, self.cache
@@ -80,7 +82,10 @@ def test_what_another_cluster_asked_is_no_answer_here(cache: CacheFolder) -> Non
     assert chart.on(EMPTY) == {"served": []}
 
 
-@pytest.mark.parametrize("what", [{"keep": False}, {"connected": True}])
+OTHER = [SourceObject({"served": "made up"}, "a.yaml")]
+
+
+@pytest.mark.parametrize("what", [{"keep": False}, {"connected": True}, {"second": OTHER}])
 def test_what_may_be_another_thing_tomorrow_is_not_kept(cache: CacheFolder, what: dict[str, Any]) -> None:
     chart = Chart(cache, **what)
     chart.on(EMPTY)

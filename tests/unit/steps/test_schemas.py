@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import Credential
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.schemas import Schemas
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.session import Session
 from tests.unit.cluster.small_server import SmallServer
 from tests.unit.steps.made_run import MadeRun
 
@@ -66,8 +67,10 @@ def server() -> Iterator[SmallServer]:
 
 
 @pytest.fixture
-def schemas(run: MadeRun, server: SmallServer) -> Any:
-    def made(*brought: dict[str, Any], live: bool = True) -> Schemas:
+def sessions(run: MadeRun, server: SmallServer) -> Callable[[bool], Session]:
+    """A session of a run that found the built-in kinds, and Widgets when those are live."""
+
+    def made(live: bool) -> Session:
         rows = [("apps", "Deployment", "deployments"), ("networking.k8s.io", "Ingress", "ingresses")]
         rows += [("x.io", "Widget", "widgets")] if live else []
         resources = [Resource(group, "v1", kind, plural, True, ("get",), ()) for group, kind, plural in rows]
@@ -76,7 +79,15 @@ def schemas(run: MadeRun, server: SmallServer) -> Any:
         run.directory.write_json(
             "credential.json", {"key": b"key".hex(), "credential": Credential(server.address).to_json()}
         )
-        return Schemas(session, brought)
+        return session
+
+    return made
+
+
+@pytest.fixture
+def schemas(sessions: Callable[[bool], Session]) -> Any:
+    def made(*brought: dict[str, Any], live: bool = True) -> Schemas:
+        return Schemas(sessions(live), brought)
 
     return made
 
@@ -154,7 +165,18 @@ def test_trap_12_nulls_go_by_the_live_schema(schemas: Any, server: SmallServer) 
 
 
 def test_faults_are_those_of_what_is_sent(schemas: Any) -> None:
-    assert schemas().faults(widget(old=None)) == []
+    known = schemas()
+    assert known.faults(known.without_nulls(widget(old=None))) == []
+    assert known.faults(widget(old=None)) == ["spec.old: expected text, got null"]
+
+
+def test_what_the_server_publishes_is_read_once_per_session(
+    sessions: Callable[[bool], Session], server: SmallServer
+) -> None:
+    session = sessions(True)
+    for known in (Schemas(session, []), Schemas(session, [])):
+        assert known.faults(an("apps/v1", "Deployment", old=5)) == ["spec.old: expected text, got integer"]
+    assert server.asked == [APPS]
 
 
 @pytest.mark.parametrize("manifest", [an("y.io/v1", "Unknown", a=None), an("x.io/v9", "Widget", a=None)])
@@ -180,3 +202,57 @@ def test_a_broken_definition_that_comes_checks_nothing(schemas: Any, server: Sma
     assert not known.checked(widget())
     assert known.faults(widget(anything=1)) == []
     assert server.asked == []
+
+
+def odd(schema: Any, **whole: Any) -> dict[str, Any]:
+    """A definition with an odd schema of its spec, or of the whole object."""
+    made = definition("v1", **(schema or {}))
+    made["spec"]["versions"][0]["schema"]["openAPIV3Schema"] |= whole
+    return made
+
+
+KEYED_BY_A_MAPPING = {
+    "type": "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": [{"a": "b"}],
+    "items": mapping(a=TEXT),
+}
+SET = {"type": "array", "x-kubernetes-list-type": "set", "items": TEXT}
+
+
+@pytest.mark.parametrize(
+    ("brought", "spec", "sent"),
+    [
+        pytest.param(
+            odd({"a": TEXT}, **{"x-kubernetes-preserve-unknown-fields": True}),
+            {"a": None},
+            {},
+            id="keeps unknown fields",
+        ),
+        pytest.param(odd({}, additionalProperties=True), {"a": None}, {"a": None}, id="any fields at the top"),
+        pytest.param(
+            odd({"m": {"additionalProperties": True}}), {"m": {"a": None}}, {"m": {"a": None}}, id="any fields"
+        ),
+        pytest.param(odd({"a": KEYED_BY_A_MAPPING}), {"a": None}, {"a": None}, id="a mapping as a list key"),
+        pytest.param(odd({"a": {"$ref": ["x"]}}), {"a": None}, {"a": None}, id="an odd reference"),
+        pytest.param(odd({"a": {"type": ["string"]}}), {"a": None}, {"a": None}, id="types in a list"),
+        pytest.param(odd({"a": True}), {"a": None}, {"a": None}, id="true as a schema"),
+        pytest.param(
+            odd({"a": SET}), {"a": ["\ud800"], "b": None}, {"a": ["\ud800"], "b": None}, id="half a character"
+        ),
+    ],
+)
+def test_no_odd_schema_ends_the_run(
+    schemas: Any, brought: dict[str, Any], spec: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    known = schemas(brought)
+    top = {"apiVersion": "x.io/v1", "kind": "Widget", "metadata": {"name": "a"}, "other": [None]}
+    assert known.without_nulls({**top, "spec": spec}) == {**top, "spec": sent}
+    assert isinstance(known.faults({**top, "spec": sent}), list)
+
+
+def test_a_schema_that_breaks_the_check_counts_as_unknown(schemas: Any) -> None:
+    known = schemas(definition("v1", a=SET))
+    assert known.checked(widget())
+    assert known.faults(widget(a=["\ud800"])) == []
+    assert not known.checked(widget())

@@ -22,7 +22,8 @@ from ...model.values_schema import is_values_schema, leads_elsewhere
 from ...model.wording import listed
 from ...model.yaml_documents import read_documents, reads_as_text
 from ...programs.chart_files import chart_texts
-from ...programs.helm import ClusterFaultError, Connection, Helm
+from ...programs.cluster_faults import unlisted
+from ...programs.helm import ClusterFaultError, Connection, Helm, unanswered
 from ...programs.helm_errors import warnings_of
 from ...repository.git import SYMBOLIC_LINK
 from .charts import Chart, find_chart
@@ -172,11 +173,15 @@ class _Render:
                 hint=error.hint,
             ) from error
         made.connected = True
-        made.warnings.append(f"rendered without the objects that its lookups would find in the cluster: {reason}")
+        made.incomplete = f"rendered without the objects that its lookups would find in the cluster: {reason}"
+        made.warnings.append(made.incomplete)
         return made
 
     def _connected(self, asked: Asked) -> Rendered:
-        """:raises ClusterFaultError: the cluster can't say what it would say once all that is to come is there."""
+        """:raises ClusterFaultError: the cluster can't say what it would say once all that is to come is there.
+
+        :raises RenderError: the cluster does not answer for the moment.
+        """
         cluster = replace(self.request.cluster, api_versions=self.request.served)
         if asked.answers(cluster) != asked.answers(self.request.cluster):
             raise ClusterFaultError("it asks for kinds that come with add-ons that it depends on")
@@ -227,8 +232,18 @@ class _Render:
             secrets=self.secrets,
             connection=connection,
         )
+        if connection:
+            self._see_answered(cluster, unlisted(output.errors))
         documents, warnings = read_helm_output(output.text, "chart")
         return documents, warnings_of(output.errors) + warnings
+
+    def _see_answered(self, cluster: ClusterFacts, missing: set[str]) -> None:
+        """:raises RenderError: the chart asks for kinds that the cluster has, and that helm could not list."""
+        asked = asked_by(self.texts)
+        known = {entry for entry in cluster.api_versions if not entry.startswith(tuple(f"{one}/" for one in missing))}
+        listed_ones = replace(cluster, api_versions=frozenset(known - missing))
+        if asked.answers(listed_ones) != asked.answers(cluster):
+            raise unanswered(f"it does not tell which kinds {listed(sorted(missing), 3)} has", self.chart.name)
 
 
 def _brought(documents: list[SourceObject]) -> set[str]:

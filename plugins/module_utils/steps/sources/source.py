@@ -63,7 +63,8 @@ class Rendered:
     """Documents as the source has them, and what of the cluster they depend on.
 
     ``second`` holds the documents of a second render of the same input, all of them, when any of them differs.
-    ``connected`` tells that the cluster's objects are input, too: such a render is made in every run.
+    ``connected`` tells that the cluster's objects are input, too: such a render is made in every run. ``incomplete``
+    says why it had to be made without them all the same, empty when it had not.
     """
 
     documents: list[SourceObject] = field(default_factory=list)
@@ -71,6 +72,7 @@ class Rendered:
     asked: Asked = field(default_factory=Asked)
     second: list[SourceObject] = field(default_factory=list)
     connected: bool = False
+    incomplete: str = ""
 
 
 def another_second() -> None:

@@ -40,6 +40,9 @@ GROUPS = ("apps", "apiextensions.k8s.io")
 class MadeCluster:
     """Use as a context manager. ``objects`` are by path, ``forbidden`` are plurals that nobody may read.
 
+    ``failing`` are ends of paths, with the status that they answer in plain text; 0 ends the connection instead, and
+    -1 never answers.
+
     :ivar requests: user (impersonated or not), token and path of each.
     """
 
@@ -47,8 +50,10 @@ class MadeCluster:
     user: str = ""
     objects: dict[str, dict[str, Any]] = field(default_factory=dict)
     forbidden: set[str] = field(default_factory=set)
+    failing: dict[str, int] = field(default_factory=dict)
     requests: list[tuple[str, str, str]] = field(default_factory=list)
     url: str = ""
+    ended: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> MadeCluster:
         made = self
@@ -62,9 +67,14 @@ class MadeCluster:
                     (self.headers.get("Impersonate-User", ""), self.headers.get("Authorization", ""), path)
                 )
                 status, body = made.answer(path)
-                data = json.dumps(body).encode()
+                if status < 0:
+                    made.ended.wait(60)
+                if status <= 0:
+                    self.close_connection = True
+                    return
+                data = (body if isinstance(body, str) else json.dumps(body)).encode()
                 self.send_response(status)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", "text/plain" if isinstance(body, str) else "application/json")
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
@@ -83,6 +93,7 @@ class MadeCluster:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.ended.set()
         self._http.shutdown()
         self._http.server_close()
 
@@ -95,7 +106,10 @@ class MadeCluster:
             "apiVersion": api_version, "kind": kind, "metadata": metadata, **fields
         }  # fmt: skip
 
-    def answer(self, path: str) -> tuple[int, dict[str, Any]]:
+    def answer(self, path: str) -> tuple[int, dict[str, Any] | str]:
+        for end, status in self.failing.items():
+            if path.endswith(end):
+                return status, "out of order"
         match path.strip("/").split("/"):
             case ["version"]:
                 return 200, {"major": "1", "minor": "37", "gitVersion": "v1.37.9"}
@@ -109,6 +123,8 @@ class MadeCluster:
                 return 200, self._resources("", "v1")
             case ["apis", group, "v1"] if group in GROUPS:
                 return 200, self._resources(group, f"{group}/v1")
+            case ["apis", _, _]:
+                return 404, "404 page not found"
         plural = next((one[3] for one in KINDS if f"/{one[3]}" in path), "")
         if plural in self.forbidden:
             message = f'{plural} is forbidden: User "{self.user}" cannot get resource "{plural}" in the namespace "w"'

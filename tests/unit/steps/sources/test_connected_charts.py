@@ -110,35 +110,88 @@ def test_trap_05_kinds_that_are_not_there_yet(workshop: Workshop, cluster: MadeC
     made = rendered(workshop, chart(files))
     assert shown(made) == {"shown": ""}
     assert made.connected, "the next run may connect it"
-    (warning,) = made.warnings
-    assert warning == (
+    assert made.incomplete == (
         "rendered without the objects that its lookups would find in the cluster: it does not serve Thing of x.io/v1"
     )
+    assert made.warnings == [made.incomplete]
 
 
 def test_a_kind_that_a_lookup_asks_for_is_not_served(workshop: Workshop, cluster: MadeCluster) -> None:
     made = rendered(workshop, chart({"templates/a.yaml": show('lookup "x.io/v1" "Thing" "w" "t" | len')}))
     assert shown(made) == {"shown": "0"}
-    assert made.warnings == [
+    assert made.incomplete == (
         "rendered without the objects that its lookups would find in the cluster: it does not serve Thing of x.io/v1"
-    ]
+    )
+    assert made.warnings == [made.incomplete]
 
 
 def test_without_the_right_to_read(workshop: Workshop, cluster: MadeCluster) -> None:
     cluster.user, cluster.forbidden = "viewer", {"secrets"}
     made = rendered(workshop, chart({"templates/a.yaml": ASKED}))
     assert shown(made) == {"shown": ""}
-    assert made.warnings == [
+    assert made.incomplete == (
         "rendered without the objects that its lookups would find in the cluster: secrets is forbidden: "
         'User "viewer" cannot get resource "secrets" in the namespace "w"'
-    ]
+    )
+    assert made.warnings == [made.incomplete]
+
+
+NO_ANSWER = r"^c: the chart asks the cluster \(lookup\), which gives no answer: .+\. Try again\.$"
 
 
 def test_a_server_that_is_away(workshop: Workshop) -> None:
+    with pytest.raises(AddonError, match=NO_ANSWER) as caught:
+        rendered(workshop, chart({"templates/a.yaml": ASKED}))
+    assert "kubernetes cluster unreachable" in str(caught.value)
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [0, 401, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("path", ["/secrets/db", "/version"])
+def test_no_answer_is_not_taken_for_nothing_there(
+    workshop: Workshop, cluster: MadeCluster, path: str, status: int
+) -> None:
+    """What a render without the cluster lacks would count as gone from the source."""
+    cluster.failing[path] = status
+    with pytest.raises(AddonError, match=NO_ANSWER):
+        rendered(workshop, chart({"templates/a.yaml": ASKED}))
+    assert workshop.started.count("helm template") == 1
+    cluster.failing.clear()
+    assert shown(rendered(workshop)) == {"shown": "of the cluster"}
+
+
+DEPLOYMENT = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}\n"
+HAS = show('.Capabilities.APIVersions.Has "apps/v1/Deployment"', "has")
+
+
+@pytest.mark.parametrize("template", [DEPLOYMENT, HAS, show('lookup "apps/v1" "Deployment" "w" "d" | len', "d")])
+def test_kinds_that_can_not_be_listed_are_not_taken_for_missing_ones(
+    workshop: Workshop, cluster: MadeCluster, template: str
+) -> None:
+    files = chart({"templates/a.yaml": ASKED, "templates/b.yaml": template})
+    made = rendered(workshop, files)
+    assert (made.incomplete, len(made.documents)) == ("", 2)
+    cluster.failing["/apis/apps/v1"] = 503
+    with pytest.raises(AddonError, match=NO_ANSWER) as caught:
+        rendered(workshop)
+    assert "apps/v1" in str(caught.value)
+
+
+def test_kinds_that_can_not_be_listed_do_not_matter_to_others(workshop: Workshop, cluster: MadeCluster) -> None:
+    cluster.failing["/apis/apps/v1"] = 503
     made = rendered(workshop, chart({"templates/a.yaml": ASKED}))
-    (warning,) = made.warnings
-    assert "kubernetes cluster unreachable" in warning
-    assert TOKEN not in warning
+    assert (shown(made), made.incomplete) == ({"shown": "of the cluster"}, "")
+
+
+def test_a_server_that_takes_too_long(workshop: Workshop, cluster: MadeCluster) -> None:
+    cluster.failing["/secrets/db"] = -1
+    workshop.seconds = 2
+    with pytest.raises(AddonError) as caught:
+        rendered(workshop, chart({"templates/a.yaml": ASKED}))
+    assert str(caught.value) == (
+        "c: helm template did not end within 2 s; the chart asks the cluster (lookup), which may be slow to answer. "
+        "See addon_program_seconds."
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,8 +238,8 @@ def test_kinds_that_are_still_to_come_can_not_be_asked_of_the_cluster(
     files = {"templates/a.yaml": ASKED, "templates/b.yaml": asks, "crds/t.yaml": CRD}
     made = rendered(workshop, chart(files), cluster=CLUSTER.with_kinds(["y.io/v1"]))
     assert shown(made) == {"shown": "", "asks": "true"}
-    (warning,) = made.warnings
-    assert "it asks for kinds that" in warning
+    assert "it asks for kinds that" in made.incomplete
+    assert made.warnings == [made.incomplete]
 
 
 def test_no_login_is_left_after_a_failure(workshop: Workshop, cluster: MadeCluster) -> None:
