@@ -13,7 +13,7 @@ from urllib.parse import quote
 MARKERS = ("swordfish", "not-to-be-shown", "7391846205")
 
 # Where Secrets have to be: what tests commit, what the API server stores, and the product's private folders.
-_MAY_HOLD_SECRETS = frozenset({"gitops", "etcd", "cache", "runtime", "temporary"})
+_MAY_HOLD_SECRETS = frozenset({"gitops", "etcd", "cache", "renders", "runtime", "temporary"})
 
 
 def forms(marker: str) -> set[bytes]:

@@ -78,7 +78,7 @@ def test_missing_rights_are_named_and_nothing_is_lost(story: Story) -> None:
     """The platform user may not touch what add-ons install; forgetting addon_impersonate has to be obvious."""
     assert story.bare.result.failed().phases["served"] == "Error"
     why = story.bare.result.why("served")
-    assert 'Namespace served: no right to dry-run it: user "platform" may not patch namespaces' in why
+    assert 'Namespace served: no right to read it: user "platform" may not get namespaces' in why
     assert "addon_impersonate" in why, "the message has to say what to do"
     assert not story.bare.requests.on_objects.writes
     assert "ConfigMap served/goes" in story.bare.objects

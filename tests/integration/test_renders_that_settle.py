@@ -127,8 +127,8 @@ def story(new_scene: Callable[[str], Scene], kubectl: Kubectl) -> Story:
         return scene.observe(cache_dir=f"{scene.cache}-{next(caches)}", **options)
 
     kubectl.create(namespace_object(NAMESPACE), secret_object("given", NAMESPACE, {"a": "1"}))
-    _chart(scene, "registry", REGISTRY)
-    _chart(scene, "dashboard", DASHBOARD)
+    _chart(scene, "settled-registry", REGISTRY)
+    _chart(scene, "settled-dashboard", DASHBOARD)
     kinds = {
         "crds/things.yaml": [custom_kind(GROUP, "Settled")],
         "templates/thing.yaml": [custom(GROUP, "Settled", "thing", size=1)],
@@ -139,7 +139,7 @@ def story(new_scene: Callable[[str], Scene], kubectl: Kubectl) -> Story:
     first = observe()
     preview = observe(check=True, diff=True)
     second, third = observe(), observe()
-    for name in ("registry", "dashboard"):
+    for name in ("settled-registry", "settled-dashboard"):
         scene.repository.define(name, namespace=NAMESPACE, git={"path": f"charts/{name}"}, values={"level": "debug"})
     scene.repository.commit("louder")
     changed = observe()
@@ -210,7 +210,7 @@ def generations(run: Observed) -> dict[str, int]:
 
 
 def test_everything_is_synced(story: Story) -> None:
-    expected = dict.fromkeys(("registry", "dashboard", "brings-kinds"), "Synced")
+    expected = dict.fromkeys(("settled-registry", "settled-dashboard", "brings-kinds"), "Synced")
     for run in (story.first, story.second, story.third, story.changed):
         assert run.result.succeeded().phases == expected
 
@@ -225,13 +225,13 @@ def test_trap_02_what_a_chart_makes_up_is_named(story: Story) -> None:
     )
     titles = ", ".join(name.replace(" ", f" {NAMESPACE}/") for name in named)
     assert (
-        f"add-on registry: made up by the chart and kept as they are in the cluster: {titles} "
+        f"add-on settled-registry: made up by the chart and kept as they are in the cluster: {titles} "
         in f"{' '.join(story.first.result.output.split())} "
     )
 
 
 def test_trap_02_a_second_preview_shows_no_change(story: Story) -> None:
-    counts = story.preview.result.counts("registry")
+    counts = story.preview.result.counts("settled-registry")
     assert set(counts) == {"unchanged"}, story.preview.result.output
     assert not story.preview.requests.writes
 
@@ -243,9 +243,9 @@ def test_trap_02_a_second_sync_writes_nothing_and_restarts_nothing(story: Story)
         assert checksums(run) == checksums(story.first)
         for name in ("registry", "registry-tls"):
             assert data(run, name) == data(story.first, name)
-        assert run.records["registry"] == story.first.records["registry"]
+        assert run.records["settled-registry"] == story.first.records["settled-registry"]
         written = {request.name for request in run.requests.writes}
-        assert not written & {"registry", "registry-tls", "core", "jobservice", "addon-registry"}
+        assert not written & {"registry", "registry-tls", "core", "jobservice", "addon-settled-registry"}
 
 
 def test_trap_02_a_change_is_applied_and_rotates_nothing(story: Story) -> None:
@@ -261,8 +261,8 @@ def test_trap_02_a_change_is_applied_and_rotates_nothing(story: Story) -> None:
 def test_trap_01_a_chart_with_lookup_finds_its_password_again(story: Story) -> None:
     for run in (story.second, story.third, story.changed):
         assert data(run, "dashboard") == data(story.first, "dashboard")
-    assert "add-on dashboard: made up by the chart" in story.first.result.output
-    assert "add-on dashboard: made up by the chart" not in story.second.result.output
+    assert "add-on settled-dashboard: made up by the chart" in story.first.result.output
+    assert "add-on settled-dashboard: made up by the chart" not in story.second.result.output
 
 
 def test_trap_03_the_first_render_with_lookup_may_differ_and_the_next_does_not(story: Story) -> None:

@@ -34,6 +34,11 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
     repository.addon("vault", secret("login", data={"password": OLD, "kept": KEPT}), createNamespace=True)
     repository.addon("refused", config_map("fine"), createNamespace=True)
     repository.addon("mistyped", config_map("fine"), createNamespace=True)
+    # Beside Secrets: one that will be refused, one that is kept when it leaves the source.
+    fixed = {**secret("fixed", data={"password": OLD}), "immutable": True}
+    repository.addon("copied", fixed, config_map("copy", data={"from": "elsewhere"}), createNamespace=True)
+    left = secret("left", data={"password": KEPT})
+    repository.addon("leaving", left, config_map("copy", data={"from": "elsewhere"}), createNamespace=True, prune=False)
     repository.commit()
     preview = scene.observe(check=True, diff=True, verbosity=3)
     first = scene.observe(diff=True, verbosity=3)
@@ -43,6 +48,9 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
     not_text: Object = {**secret("login"), "data": {"password": NUMBER}}
     repository.addon("refused", config_map("fine"), not_encoded, createNamespace=True)
     repository.addon("mistyped", config_map("fine"), not_text, createNamespace=True)
+    changed = {**secret("fixed", data={"password": NEW}), "immutable": True}
+    repository.addon("copied", changed, config_map("copy", data={"from": f"a:{OLD}@b"}), createNamespace=True)
+    repository.addon("leaving", config_map("copy", data={"from": KEPT}), createNamespace=True, prune=False)
     repository.commit()
     changing = scene.observe(check=True, diff=True, verbosity=3)
     changed = scene.observe(diff=True, verbosity=3)
@@ -61,6 +69,15 @@ def traces(observed: Observed) -> Iterator[str]:
 @pytest.mark.parametrize("run", ["preview", "first", "changing", "changed"])
 def test_secret_values_appear_nowhere(story: Story, run: str) -> None:
     assert not list(traces(getattr(story, run)))
+
+
+def test_copies_of_secrets_are_hidden_whatever_becomes_of_the_secret(story: Story) -> None:
+    output = story.changing.result.output
+    assert "Secret copied/fixed (blocked, verified)" in output
+    for title in ("ConfigMap copied/copy (update, verified)", "ConfigMap leaving/copy (update, verified)"):
+        diff = output.split(f"+++ after: {title}")[1].split("\n\n")[0]
+        assert "-  from: elsewhere" in diff
+        assert "<secret " in diff
 
 
 def test_that_something_changes_is_visible(story: Story) -> None:

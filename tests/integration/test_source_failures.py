@@ -83,8 +83,7 @@ def story(new_scene: Callable[[str], Scene], charts: ChartRepository) -> Story:
             "missing-base/kustomization.yaml: resources[0]: ../base-that-is-not-there is not in commit <commit>. "
             "Correct the path, or commit it."),
         "bad-patch": ({"git": {"path": "bad-patch"}},
-            "bad-patch: error in remove for path: '/data/none': Unable to remove nonexistent key: none: missing value. "
-            "Run kustomize build in a checkout to see all of it."),
+            "bad-patch: patches: remove of /data/none does not apply. Correct its path."),
         "remote-base": ({"git": {"path": "remote-base"}},
             "remote-base/kustomization.yaml: resources[0]: lies outside of the repository. Copy it into the "
             "repository, write ./ before the name of a folder, or add remote to addon_kustomize_allow."),

@@ -68,7 +68,9 @@ class LeftPlanner:
         self._guard(items, len(inventory.entries))
         for item in items:
             item.action = "keep" if item.reason else "prune"
-        self.session.each(self._show_deletion, [item for item in items if item.action == "prune"])
+        # What is kept shows nothing; but what a kept Secret holds may stand in another object's difference.
+        shown = (item for item in items if item.action == "prune" or item.key.group_kind == ("", "Secret"))
+        self.session.each(self._look_at, shown)
         return items, gone
 
     def _left(self, entry: InventoryEntry, snapshot: Snapshot, present: set[str]) -> PlanItem | None:
@@ -142,13 +144,15 @@ class LeftPlanner:
         for item in leaving:
             item.reason = reason
 
-    def _show_deletion(self, made: PlanItem) -> None:
+    def _look_at(self, made: PlanItem) -> None:
         resource = self._resource(made.key, made.version)
         try:
             live = resource and self.session.acting.find(path_of(resource, made.key.namespace, made.key.name))
         except ClusterError:
             # The deletion looks at it once more; here it would only have been shown.
             return
-        if live:
+        if live and made.action == "prune":
             made.fingerprint = fingerprint(self.session.key, live)
             self.states.note(made.key, live, None)
+        else:
+            self.states.know(live or None)

@@ -264,7 +264,8 @@ class SourcePlanner:
                     f"namespace {key.namespace} does not exist. Set createNamespace: true, or add it to the source"
                 )
         elif error.forbidden:
-            made.reason = f"no right to dry-run it: {error.message}. {self._right_hint}"
+            what = "read" if error.method == "GET" else "dry-run"
+            made.reason = f"no right to {what} it: {error.message}. {self._right_hint}"
         elif error.terminating_namespace:
             made.reason = f"namespace {key.namespace} is being deleted: run again when it is gone"
         elif not error.retryable and key.group_kind in self._changing_kinds:
