@@ -48,8 +48,8 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
     not_text: Object = {**secret("login"), "data": {"password": NUMBER}}
     repository.addon("refused", config_map("fine"), not_encoded, createNamespace=True)
     repository.addon("mistyped", config_map("fine"), not_text, createNamespace=True)
-    changed = {**secret("fixed", data={"password": NEW}), "immutable": True}
-    repository.addon("copied", changed, config_map("copy", data={"from": f"a:{OLD}@b"}), createNamespace=True)
+    other = {**secret("fixed", data={"password": NEW}), "immutable": True}
+    repository.addon("copied", other, config_map("copy", data={"from": f"a:{OLD}@b"}), createNamespace=True)
     repository.addon("leaving", config_map("copy", data={"from": KEPT}), createNamespace=True, prune=False)
     repository.commit()
     changing = scene.observe(check=True, diff=True, verbosity=3)

@@ -342,6 +342,8 @@ def _in_words(error: jsonschema.ValidationError) -> Iterator[_Fault]:
             yield _Fault(path, f"may not be more than {rule}")
         case "maxLength":
             yield _Fault(path, f"longer than {rule} characters")
+        case "maxItems":
+            yield _Fault(path, f"has more than {rule} entries")
         case "minLength" | "minItems":
             yield _Fault(path, "may not be empty")
         case _:  # pragma: no cover  (no other keyword stands in the schema)

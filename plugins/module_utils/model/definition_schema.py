@@ -222,7 +222,10 @@ DEFINITION_SCHEMA: dict[str, Any] = {
             "Depends on",
             "Names of add-ons that are synced before this one.",
         ),
-        "patches": _list_of(_PATCH, "Patches", "Changes to the rendered objects, for every kind of source."),
+        "patches": {
+            **_list_of(_PATCH, "Patches", "Changes to the rendered objects, for every kind of source."),
+            "maxItems": 100,
+        },
         "ignore": _list_of(_IGNORE, "Ignore", "Fields that others write."),
         "mask": _list_of(_MASK, "Mask", "Fields whose values are hidden, besides those of Secrets."),
         "prune": _flag("Prune", "Delete objects that left the source."),

@@ -2,7 +2,7 @@
 
 - Text of several lines is a block of lines, whatever stands in it.
 - In it, a tab is ``␉``, a carriage return ``␍``, blanks at the end of a line are ``·``, other control characters their
-  pictures (``␛``), and what has no width or changes the direction of text is its code (``\\u200b``). Text of one line
+  pictures (``␛``), and what nobody sees or changes the direction of text is its code (``\\u200b``). Text of one line
   with such characters is quoted, with escapes. No control character gets out as itself: a terminal would obey it.
 - Base64 of more than 100 characters is its beginning, its length and a digest: what differs still differs.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from .invisible import code_of, is_visible
 from .yaml_documents import dump_yaml
 
 _LONGEST_BASE64 = 100
@@ -108,23 +109,18 @@ def _block_header(text: str) -> str:
 def _visible(line: str) -> str:
     if len(line) > _LONGEST_BASE64:
         line = _without_noise(line)
-    if line.isprintable() and line[-1] not in " ·" and not _MARK.search(line):
+    if is_visible(line) and line[-1] not in " ·" and not _MARK.search(line):
         return line
     # What looks like one of our own marks is told from it.
-    line = _MARK.sub(lambda match: _code(match[0]), line)
-    line = _END_OF_LINE.sub(lambda match: "".join("·" if one == " " else _code(one) for one in match[0]), line)
-    return "".join(one if one.isprintable() else _picture(one) for one in line)
+    line = _MARK.sub(lambda match: code_of(match[0]), line)
+    line = _END_OF_LINE.sub(lambda match: "".join("·" if one == " " else code_of(one) for one in match[0]), line)
+    return "".join(one if is_visible(one) else _picture(one) for one in line)
 
 
 def _picture(character: str) -> str:
     if character < " ":
         return chr(0x2400 + ord(character))
-    return "␡" if character == _DELETE else _code(character)
-
-
-def _code(character: str) -> str:
-    number = ord(character)
-    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
+    return "␡" if character == _DELETE else code_of(character)
 
 
 def _key(key: Any) -> str:
@@ -133,7 +129,7 @@ def _key(key: Any) -> str:
 
 
 def _line(text: str) -> str:
-    if not text.isprintable():
+    if not is_visible(text):
         return _quoted(_without_noise(text))
     if len(text) > _LONGEST_BASE64:
         text = _without_noise(text)
@@ -161,7 +157,7 @@ def _as_yaml(text: str) -> str:
 def _quoted(text: str) -> str:
     """In double quotes, with escapes."""
     escaped = "".join(
-        _ESCAPES.get(character) or (character if character.isprintable() else _code(character)) for character in text
+        _ESCAPES.get(character) or (character if is_visible(character) else code_of(character)) for character in text
     )
     return f'"{escaped}"'
 

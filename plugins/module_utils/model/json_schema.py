@@ -178,7 +178,9 @@ class _Translation:
         list_type, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys")
         if list_type == "map" and isinstance(keys, list):
             fields = _mapping(self._resolved(items).get("properties"))
-            return {"listMapKeys": {str(key): _mapping(fields.get(key)).get("default") for key in keys}}
+            if not all(isinstance(key, str) for key in keys):
+                raise UnusableSchemaError
+            return {"listMapKeys": {key: _mapping(fields.get(key)).get("default") for key in keys}}
         return {"set": True} if list_type == "set" else {}
 
 

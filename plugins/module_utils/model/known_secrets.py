@@ -10,7 +10,8 @@ A value counts when it is long enough to be one and could not as well be somethi
 Values of 12 characters and more are found anywhere, shorter ones as whole words, without a letter or digit beside them:
 ``admin`` in ``user=admin;``, not in ``administrator``. Parts of a value are looked for on their own: its longer lines
 (a key file with other indentation), the longer texts in JSON, and what it calls a password, token or the like itself
-(a file of settings, a URL). All are found as they are, as base64 (also within a longer base64 text, such as
+(a file of settings, a URL); of each of these the first 2,000, which is more than any key or account file has. All are
+found as they are, as base64 (also within a longer base64 text, such as
 ``user:password``), as part of a URL, and within quotes.
 """
 
@@ -23,13 +24,17 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from typing import Any
 from urllib.parse import quote, quote_plus
+
+from .form_index import LONG_FORM, LongForms, ShortForms, Span
 
 SHORTEST = 4
 """Shorter values are left in texts: replacing every ``a`` would make the text unreadable and tell the value."""
 
-LONG = 12
+LONG = LONG_FORM
 """From this length on a value is found within words, too."""
 
 _SHORTEST_LINE = 20
@@ -37,8 +42,7 @@ _SHORTEST_NUMBER = 6
 _SHORTEST_PUNCTUATION = 8
 _FEWEST_KINDS = 4
 _LONGEST_ESCAPED = 16_384
-# Of a form of LONG characters at least one block of this length starts at a multiple of it, wherever the form stands.
-_BLOCK = LONG // 2
+_MOST_PARTS = 2000
 _LONGEST_REST = 700
 # Manifests repeat themselves, and each is looked at before and after.
 _LONGEST_REMEMBERED = 200
@@ -51,7 +55,6 @@ _OPEN_KEYS = frozenset(
 )
 _KEY_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+")
 _WORD = re.compile(r"[^\W_]+")
-_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}|\\[a-z]|%[0-9a-fA-F]{2}")
 _PERCENT = re.compile(r"%[0-9A-F]{2}")
 _NAMED = re.compile(
     r"""://[^\s/:@]*:([^\s/@]+)@
@@ -61,9 +64,11 @@ _NAMED = re.compile(
 )
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'")
 _CUT = re.compile(r"([|\"]*)(?:…|\.\.\.)([|\"]*)")
-
-Span = tuple[int, int, str]
-"""Start, end, and what to put there."""
+# `Invalid value: 48213` of validations, `expected string, got &value.valueUnstructured{Value:48213}` of a typed merge.
+_NUMBER = re.compile(
+    r"((?:Invalid value: |\bgot )(?:&?[\w.]*\{(?:Value:)?)?)"
+    r"(-?[0-9]++(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+)(?![\w.]*\w)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +95,9 @@ class KnownSecrets:
         self._stand_in = stand_in
         self._forms: dict[str, str] = {}
         self._quoted: dict[str, str] = {}
-        self._words: dict[str, list[tuple[str, int]]] = {}
-        self._blocks: dict[str, list[tuple[str, int]]] = {}
-        self._punctuation: list[str] = []
+        self._long = LongForms()
+        self._short = ShortForms()
+        self._short_in_messages = ShortForms()
         self._remembered: dict[str, str] = {}
         ordered = sorted(self.secrets, key=lambda secret: secret.content)
         for secret in ordered:
@@ -106,8 +111,6 @@ class KnownSecrets:
         for part in parts:
             for form in _forms(part):
                 self._note(form, stand_in(part))
-        self._sorted = sorted(self._forms)
-        self._sorted_reversed = sorted(form[::-1] for form in self._forms)
 
     def extended(self, secrets: Collection[Secret], names: Collection[str]) -> KnownSecrets:
         """These and more; itself when they are known."""
@@ -118,25 +121,30 @@ class KnownSecrets:
     def replaced(self, text: str) -> str:
         """The text with what stands in for the values that are in it."""
         if len(text) > _LONGEST_REMEMBERED:
-            return _replaced(text, self._long_spans(text) + self._short_spans(text))
+            return _replaced(text, self._spans(text))
         if text not in self._remembered:
             if len(self._remembered) > _MOST_REMEMBERED:
                 self._remembered.clear()
-            self._remembered[text] = _replaced(text, self._long_spans(text) + self._short_spans(text))
+            self._remembered[text] = _replaced(text, self._spans(text))
         return self._remembered[text]
 
     def replaced_key(self, key: str) -> str:
         """The same for a key of a mapping: a short value there is the name of a field more often."""
-        return _replaced(key, self._long_spans(key)) if len(key) >= LONG else key
+        return _replaced(key, list(self._long.spans(key))) if len(key) >= LONG else key
 
     def replaced_number(self, number: float) -> float | str:
         text = json.dumps(number)
         return self._forms.get(text, number) if len(text) >= _SHORTEST_NUMBER else number
 
     def replaced_in_message(self, text: str) -> str:
-        """The same for a message of the server, which quotes values, whole (then of any length) or cut."""
+        """The same for a message of the server, which quotes values, whole (then of any length) or cut.
+
+        Found are also numbers of any length where a message names the value that is wrong, and values of any length as
+        base64 of at least ``SHORTEST`` characters.
+        """
+        text = _NUMBER.sub(lambda match: f"{match[1]}{self._quoted.get(match[2], match[2])}", text)
         text = _QUOTED.sub(self._requoted, text)
-        spans = self._long_spans(text) + self._short_spans(text) + self._cut_spans(text)
+        spans = [*self._spans(text), *self._short_in_messages.spans(text), *self._cut_spans(text)]
         return _replaced(text, spans)
 
     def _requoted(self, match: re.Match[str]) -> str:
@@ -151,74 +159,56 @@ class KnownSecrets:
             for form in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
                 if form:
                     self._quoted.setdefault(form, stand_in)
+        encoded = base64.b64encode(content).decode()
         if content:
-            self._quoted.setdefault(base64.b64encode(content).decode(), stand_in)
+            self._quoted.setdefault(encoded, stand_in)
+        if text not in self.names:
+            for form in (encoded, encoded.rstrip("=")):
+                if SHORTEST <= len(form) < LONG:
+                    self._short_in_messages.note(form, stand_in)
 
     def _note(self, form: str, stand_in: str) -> None:
-        if len(form) < SHORTEST or form in self._forms:
-            return
-        self._forms[form] = stand_in
-        if len(form) >= LONG:
-            for offset in range(_BLOCK):
-                self._blocks.setdefault(form[offset : offset + _BLOCK], []).append((form, offset))
-            return
-        anchors = [max(_WORD.finditer(plain), key=_length, default=None) for plain in {form, _blanked(form)}]
-        for match in filter(None, anchors):
-            self._words.setdefault(match[0], []).append((form, match.start()))
-        if None in anchors:
-            self._punctuation.append(form)
+        if len(form) >= SHORTEST and form not in self._forms:
+            self._forms[form] = stand_in
+            (self._long if len(form) >= LONG else self._short).note(form, stand_in)
 
-    def _long_spans(self, text: str) -> list[Span]:
-        blocks, spans = self._blocks, []
-        if blocks and len(text) >= LONG:
-            hits = [at for at in range(0, len(text), _BLOCK) if text[at : at + _BLOCK] in blocks]
-            for at in hits:
-                for form, offset in blocks[text[at : at + _BLOCK]]:
-                    start = at - offset
-                    if start >= 0 and text.startswith(form, start):
-                        spans.append((start, start + len(form), self._forms[form]))
-        return spans
+    def _spans(self, text: str) -> list[Span]:
+        return [*self._long.spans(text), *self._short.spans(text)]
 
-    def _short_spans(self, text: str) -> list[Span]:
-        words, spans = self._words, list[Span]()
-        for plain in {text, _blanked(text)}:
-            if words.keys().isdisjoint(_WORD.findall(plain)):
-                continue
-            for match in _WORD.finditer(plain):
-                for form, offset in words.get(match[0], ()):
-                    start = match.start() - offset
-                    if start >= 0 and text.startswith(form, start) and _stands_alone(form, plain, start):
-                        spans.append((start, start + len(form), self._forms[form]))
-        for form in self._punctuation:
-            spans += [(at.start(), at.end(), self._forms[form]) for at in re.finditer(re.escape(form), text)]
-        return spans
+    @cached_property
+    def _beginnings(self) -> tuple[list[str], dict[str, str]]:
+        """What values begin with, as much as is looked for where a text was cut: sorted, and with the stand-ins."""
+        found = {form[:_LONGEST_REST]: stand_in for form, stand_in in self._forms.items()}
+        return sorted(found), found
+
+    @cached_property
+    def _ends(self) -> tuple[list[str], dict[str, str]]:
+        """The same of what they end with, reversed."""
+        found = {form[: -_LONGEST_REST - 1 : -1]: stand_in for form, stand_in in self._forms.items()}
+        return sorted(found), found
 
     def _cut_spans(self, text: str) -> list[Span]:
         """What is left of values where a text was cut."""
         spans = []
         for cut in _CUT.finditer(text):
             before = text[max(0, cut.start() - _LONGEST_REST) : cut.start()]
-            if found := _rest(before, self._sorted):
-                length, form = found
-                spans.append((cut.start() - length, cut.start(), self._forms[form]))
+            if found := _rest(before, *self._beginnings):
+                length, stand_in = found
+                spans.append((cut.start() - length, cut.start(), stand_in))
             after = text[cut.end() : cut.end() + _LONGEST_REST]
-            if found := _rest(after[::-1], self._sorted_reversed):
-                length, form = found
-                spans.append((cut.end(), cut.end() + length, self._forms[form[::-1]]))
+            if found := _rest(after[::-1], *self._ends):
+                length, stand_in = found
+                spans.append((cut.end(), cut.end() + length, stand_in))
         return spans
 
 
-def _length(match: re.Match[str]) -> int:
-    return match.end() - match.start()
-
-
-def _rest(text: str, forms: list[str]) -> tuple[int, str] | None:
-    """The longest end of the text with which one of the forms (sorted) begins: its length, and the form."""
+def _rest(text: str, forms: list[str], stand_ins: dict[str, str]) -> tuple[int, str] | None:
+    """The longest end of the text with which one of the forms (sorted) begins: its length, and what stands in."""
     for length in range(len(text), SHORTEST - 1, -1):
         end = text[-length:]
         at = bisect_left(forms, end)
         if at < len(forms) and forms[at].startswith(end):
-            return length, forms[at]
+            return length, stand_ins[forms[at]]
     return None
 
 
@@ -232,20 +222,6 @@ def _replaced(text: str, spans: list[Span]) -> str:
             parts += [text[at:start], stand_in] if start >= at else [stand_in]
             at = end
     return "".join((*parts, text[at:]))
-
-
-def _blanked(text: str) -> str:
-    """The text with blanks for escapes: the ``n`` of ``\\n`` and the ``3D`` of ``%3D`` are no part of a word."""
-    if "\\" not in text and "%" not in text:
-        return text
-    return _ESCAPE.sub(lambda match: " " * len(match[0]), text)
-
-
-def _stands_alone(form: str, text: str, start: int) -> bool:
-    end = start + len(form)
-    joined_before = start > 0 and form[0].isalnum() and text[start - 1].isalnum()
-    joined_after = end < len(text) and form[-1].isalnum() and text[end].isalnum()
-    return not (joined_before or joined_after)
 
 
 def _text(content: bytes) -> str | None:
@@ -269,7 +245,7 @@ def _counts(content: bytes, names: frozenset[str]) -> bool:
 
 
 def _parts(content: bytes) -> Iterator[bytes]:
-    """A value, and what of it may stand elsewhere on its own."""
+    """A value, and what of it may stand elsewhere on its own, ``_MOST_PARTS`` of each sort."""
     yield content
     text = _text(content)
     if text is None:
@@ -277,15 +253,19 @@ def _parts(content: bytes) -> Iterator[bytes]:
     yield text.strip().encode()
     lines = text.splitlines()
     if len(lines) > 1:
-        for line in map(str.strip, lines):
-            # The frame of a PEM file is in every one.
-            if len(line) >= _SHORTEST_LINE and not line.startswith("-----"):
-                yield line.encode()
+        yield from islice(_long_lines(lines), _MOST_PARTS)
     if text.lstrip()[:1] in ("{", "["):
         with contextlib.suppress(ValueError, RecursionError):
-            yield from _long_texts_in(json.loads(text), "")
-    for match in _NAMED.finditer(text):
+            yield from islice(_long_texts_in(json.loads(text), ""), _MOST_PARTS)
+    for match in islice(_NAMED.finditer(text), _MOST_PARTS):
         yield (match[1] or match[2]).encode()
+
+
+def _long_lines(lines: list[str]) -> Iterator[bytes]:
+    for line in map(str.strip, lines):
+        # The frame of a PEM file is in every one.
+        if len(line) >= _SHORTEST_LINE and not line.startswith("-----"):
+            yield line.encode()
 
 
 def _long_texts_in(value: Any, key: str) -> Iterator[bytes]:

@@ -1,8 +1,9 @@
 """Objects on their way through kustomize: as text that it reads as it is meant, and back without a loss.
 
 kustomize (5.8, observed) keeps all of an object that it isn't told to change, with these exceptions: it takes some
-objects for something else or not at all; a JSON patch rounds the large integers of what it changes; and it gives up at
-characters that JSON has and YAML has not. Values of these kinds are carried past it as other texts.
+objects for something else or not at all; it takes some annotations for its own, acts on them and drops them; a JSON
+patch rounds the large integers of what it changes; and it gives up at characters that JSON has and YAML has not. Values
+and annotations of these kinds are carried past it under other texts.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,20 @@ from .yaml_documents import read_documents
 
 _EXACT_INTEGERS = 2**53
 _CARRIED = "rendimiento.ai/carried:"
-"""What a text begins with that stands for another value, which follows as JSON."""
+"""What a text begins with that stands for another value, which follows as JSON; also a key that stands for the one
+that follows."""
+
+_INTERNAL = "internal.config.kubernetes.io/"
+_OF_KUSTOMIZE = frozenset(
+    {
+        "alpha.config.kubernetes.io/transformations",
+        "config.k8s.io/id",
+        "config.kubernetes.io/index",
+        "config.kubernetes.io/origin",
+        "config.kubernetes.io/path",
+    }
+)
+"""Annotations that it drops, whoever wrote them (observed), as it does those of its own domain ``internal``."""
 
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """Line breaks for some YAML readers, byte order marks, and no characters at all."""
@@ -148,7 +162,10 @@ def _flaws(value: Any, levels: int) -> Iterator[str]:
 
 def text_for_kustomize(manifests: Iterable[Manifest]) -> str:
     """A YAML stream of objects that fit, one per document."""
-    return "".join(f"---\n{json.dumps(_carried(manifest), ensure_ascii=False)}\n" for manifest in manifests)
+    texts = (
+        json.dumps(_with_annotations(_carried(manifest), _hidden_key), ensure_ascii=False) for manifest in manifests
+    )
+    return "".join(f"---\n{text}\n" for text in texts)
 
 
 def manifests_of_kustomize(text: str) -> list[Manifest]:
@@ -157,7 +174,28 @@ def manifests_of_kustomize(text: str) -> list[Manifest]:
     :raises DocumentError: a patch made a value that is none in JSON.
     """
     values = [document.value for document in read_documents(text, "patched objects")]
-    return [_restored(value) for value in values] if _CARRIED in text else values
+    if _CARRIED not in text:
+        return values
+    return [_with_annotations(_restored(value), _shown_key) for value in values]
+
+
+def _with_annotations(manifest: Any, name: Callable[[str], str]) -> Any:
+    """The object with its annotations under other names."""
+    metadata = manifest.get("metadata") if isinstance(manifest, dict) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not metadata or not isinstance(annotations, dict):
+        return manifest
+    named = {name(key): value for key, value in annotations.items()}
+    return {**manifest, "metadata": {**metadata, "annotations": named}}
+
+
+def _hidden_key(key: str) -> str:
+    carried = key.startswith((_INTERNAL, _CARRIED)) or key in _OF_KUSTOMIZE
+    return f"{_CARRIED}{key}" if carried else key
+
+
+def _shown_key(key: str) -> str:
+    return key.removeprefix(_CARRIED)
 
 
 def _carried(value: Any) -> Any:

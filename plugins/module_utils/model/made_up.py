@@ -1,16 +1,20 @@
 """What a chart makes up (passwords, certificates, checksums over them), told by rendering it twice, and kept.
 
 Where two renders of the same input differ, neither is what somebody wants: what lives in the cluster is. Everything
-else of the object is the author's, and is applied as rendered.
+else of the object is the author's, and is applied as rendered. So is what can't be told apart: kept as a whole, it
+would hide what somebody changed in the cluster. Of lists whose length is random only texts are kept; whole rules,
+subjects and containers never are.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from .keyed_hash import canonical_json
 from .list_keys import key_fields, key_of, title_of
 from .made_up_lines import MARKER, constant_lines, filled_lines, lines_of
 from .objects import Manifest
@@ -18,6 +22,11 @@ from .objects import Manifest
 _ABSENT = object()
 _Path = tuple[str, ...]
 """Steps as they are displayed: ``.data``, ``[0]``, ``[name="web"]``."""
+
+_NEVER_WHOLE = frozenset(
+    {".rules", ".subjects", ".roleRef", ".containers", ".initContainers", ".ephemeralContainers", ".webhooks"}
+)
+"""Mappings and lists that say who may do what, and what runs: nothing in them is kept but single values."""
 
 
 def stable(manifest: Manifest, second: Manifest | None) -> Manifest:
@@ -95,56 +104,60 @@ class _Settling:
         return first
 
     def _keep(self, path: _Path, first: Any, live: Any) -> Any:
+        """The live value as a whole, or the rendered one where that would let too much pass."""
+        if isinstance(live, (dict, list)) and (not _NEVER_WHOLE.isdisjoint(path) or _holds_never_whole(live)):
+            return first
+        return self._kept(path, first, live)
+
+    def _kept(self, path: _Path, first: Any, live: Any) -> Any:
         if not _same(first, live):
             self.kept.append("".join(path))
         return live
 
     def _mapping(self, path: _Path, first: dict[str, Any], second: dict[str, Any], live: dict[str, Any]) -> Any:
-        named_anew = self._named_anew(first, second, live)
-        if named_anew is not None:
-            common = {key: value for key, value in first.items() if key in second}
-            settled_ones = self._mapping(path, common, {key: second[key] for key in common}, live)
-            return settled_ones | {key: self._keep((*path, f".{key}"), _ABSENT, live[key]) for key in named_anew}
-        alone = first.keys() ^ second.keys()
-        random_names = first.keys() - second.keys() and second.keys() - first.keys()
+        alone = [key for key in first if key not in second]
+        opposite = [key for key in second if key not in first]
+        named_anew = _named_anew(alone, opposite, first.keys() | second.keys(), live)
         found = {}
         for key in first | second:
             step = (*path, f".{key}")
-            if key not in alone:
+            if key in first and key in second:
                 found[key] = self.value(step, first[key], second[key], live.get(key, _ABSENT))
-            elif key in live:
+            elif not named_anew and key in live:
                 found[key] = self._keep(step, first.get(key, _ABSENT), live[key])
-            elif random_names and key in first:
+            elif not named_anew and key in first and opposite:
                 # Left out, nothing would be there in the end: no later render has it either.
                 found[key] = first[key]
-        return found
-
-    @staticmethod
-    def _named_anew(first: dict[str, Any], second: dict[str, Any], live: dict[str, Any]) -> list[str] | None:
-        """The live entries that stand for those whose very keys are made up; ``None`` when that can't be told."""
-        alone, opposite = first.keys() - second.keys(), second.keys() - first.keys()
-        known = first.keys() | second.keys()
-        others = [key for key in live if key not in known]
-        if alone and len(alone) == len(opposite) == len(others) and not (alone | opposite) & live.keys():
-            return others
-        return None
+        if named_anew:
+            partners = zip(
+                _by_value(first, alone), _by_value(second, opposite), _by_value(live, named_anew), strict=True
+            )
+            for key, other, there in partners:
+                step, before = (*path, f".{there}"), len(self.kept)
+                found[there] = self.value(step, first[key], second[other], live[there])
+                if "".join(step) not in self.kept[before:]:
+                    self._kept(step, _ABSENT, found[there])
+        return {key: value for key, value in found.items() if value is not _ABSENT}
 
     def _list(self, path: _Path, first: list[Any], second: list[Any], live: list[Any]) -> Any:
         if _all_texts(first, second, live):
             lines, kept = filled_lines(first, second, live)
-            return self._keep(path, first, lines) if kept else lines
-        if len(first) != len(second):
-            return self._keep(path, first, live)
+            # What a rule allows is not made up; which objects it is about may be.
+            may_be = ".rules" not in path or path[-1] == ".resourceNames"
+            return (self._kept(path, first, lines) if may_be else first) if kept else lines
         fields = key_fields(first, second, live)
         if fields:
-            pairs = _by_key(fields, first, second, live)
+            partners = _by_key(fields, first, second, live)
             steps = [title_of(fields, element) for element in first]
-        elif len(first) == len(live):
-            pairs, steps = live, [f"[{number}]" for number in range(len(first))]
         else:
-            return self._keep(path, first, live)
-        each = zip(steps, first, second, pairs, strict=True)
-        return [self.value((*path, step), *elements) for step, *elements in each]
+            # Only one render has what is beyond the end of the other: it stays as it is rendered.
+            partners = [
+                (second[place] if place < len(second) else element, live[place] if place < len(live) else _ABSENT)
+                for place, element in enumerate(first)
+            ]
+            steps = [f"[{number}]" for number in range(len(first))]
+        each = zip(steps, first, partners, strict=True)
+        return [self.value((*path, step), element, *others) for step, element, others in each]
 
     def _text(self, path: _Path, first: str, second: str, live: str) -> str:
         if self.secret and _is_value(path):
@@ -195,18 +208,48 @@ def _decoded(text: str) -> str | None:
         return None
 
 
-# -- elements of lists -------------------------------------------------------------------------------------------------
+def _holds_never_whole(value: Any) -> bool:
+    match value:
+        case dict():
+            named = (
+                (f".{key}" in _NEVER_WHOLE and isinstance(item, (dict, list)), item) for key, item in value.items()
+            )
+            return any(never or _holds_never_whole(item) for never, item in named)
+        case list():
+            return any(_holds_never_whole(item) for item in value)
+    return False
+
+
+# -- entries and elements ----------------------------------------------------------------------------------------------
+
+
+def _named_anew(alone: list[str], opposite: list[str], known: Collection[str], live: dict[str, Any]) -> list[str]:
+    """The live entries that stand for those whose very keys are made up; none when that can't be told."""
+    others = [key for key in live if key not in known]
+    as_many = len(alone) == len(opposite) == len(others)
+    return others if as_many and live.keys().isdisjoint({*alone, *opposite}) else []
+
+
+def _by_value(mapping: dict[str, Any], keys: list[str]) -> list[str]:
+    """In an order that does not depend on the keys, so that equal values meet."""
+    return sorted(keys, key=lambda key: canonical_json(mapping[key]))
 
 
 def _by_key(
     fields: tuple[str, ...], first: list[dict[str, Any]], second: list[dict[str, Any]], live: list[dict[str, Any]]
-) -> list[Any]:
-    """The live element for each one; those whose key is made up take what is left, if it is as many."""
+) -> list[tuple[Any, Any]]:
+    """The element of the other render and the live one for each.
+
+    Those whose key is made up take what is left, if it is as many; an element that only one render has takes none.
+    """
     keys = [key_of(fields, element) for element in first]
-    others = [key_of(fields, element) for element in second]
+    others = {key_of(fields, element): element for element in second}
     known = {key_of(fields, element): element for element in live}
-    constant = {key for key, other in zip(keys, others, strict=True) if key == other}
-    left = [element for key, element in known.items() if key not in constant]
-    made_up = sum(key not in constant for key in keys)
-    rest = iter(left if len(left) == made_up else [_ABSENT] * made_up)
-    return [known.get(key, _ABSENT) if key in constant else next(rest) for key in keys]
+    alone = [key for key in keys if key not in others]
+    opposite = [element for key, element in others.items() if key not in set(keys)]
+    left = [element for key, element in known.items() if key not in set(keys) & others.keys()]
+    partners = iter(zip(opposite, left, strict=True) if len(alone) == len(opposite) == len(left) else [])
+    return [
+        (others[key], known.get(key, _ABSENT)) if key in others else next(partners, (element, _ABSENT))
+        for key, element in zip(keys, first, strict=True)
+    ]

@@ -82,11 +82,11 @@ def lines_of(text: str) -> list[str]:
     return lines
 
 
-def constant_lines(first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """What is the same whichever two renders are compared: a marker stands for each hole."""
-    return [
-        item if isinstance(item, str) else f"{item.prefix}{MARKER}{item.suffix}" for item in _template(first, second)
-    ]
+def constant_lines(first: list[str], second: list[str]) -> list[str]:
+    """What is the same whichever two renders are compared, in whichever order: a marker stands for each hole."""
+    # Of lines that repeat themselves, others are found when the two change places.
+    template = _template(*sorted((first, second)))
+    return [item if isinstance(item, str) else f"{item.prefix}{MARKER}{item.suffix}" for item in template]
 
 
 def filled_lines(first: Sequence[str], second: Sequence[str], live: Sequence[str]) -> tuple[list[str], bool]:

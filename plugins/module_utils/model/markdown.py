@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from .invisible import is_visible
 from .wording import printable
 
 LONGEST_LINE = 1000
@@ -50,7 +51,7 @@ def fenced(lines: Iterable[str], language: str) -> str:
 def _plain(line: str) -> str:
     more = len(line) - LONGEST_LINE
     line = f"{line[:LONGEST_LINE]}… {more} more characters" if more > 0 else line
-    return "".join(character if character.isprintable() or character == "\t" else "\ufffd" for character in line)
+    return "".join(one if is_visible(one) or one == "\t" else "\ufffd" for one in line)
 
 
 def _longest_run(text: str) -> int:

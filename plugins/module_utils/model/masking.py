@@ -2,6 +2,10 @@
 
 A placeholder is a keyed hash of the content: it says nothing about content or length, not even to somebody who guesses
 (a plain hash of a short password can be tried out), but the same value gives the same placeholder before and after.
+
+So one thing can be found out: who can write to the repository and read the preview can put a guess into an object of
+the same add-on, and sees from the placeholders whether it equals a secret there. That takes one preview per guess, or
+one with many guesses: a short secret is not safe from them.
 """
 
 from __future__ import annotations
@@ -172,7 +176,8 @@ def _secrets_in(value: Any, hidden: list[Path], list_of_secrets: bool = False) -
         for key, item in value.items():
             if is_secret and key in _DATA:
                 values = item if isinstance(item, dict) else {"": item}
-                yield from (Secret.of(_content(one, key), name) for name, one in values.items() if one is not None)
+                for name, one in values.items():
+                    yield from (Secret.of(content, name) for content in _known_contents(one, key))
             elif of_secrets and key == "items" and isinstance(item, list):
                 for one in item:
                     yield from _secrets_in(one, [], True)
@@ -229,7 +234,18 @@ def _content(value: Any, field: str) -> bytes:
     raw = value.encode("utf-8", "surrogatepass")
     if field == "data":
         try:
-            return base64.b64decode(raw, validate=True)
+            # The server passes over line breaks, and over no other white space.
+            return base64.b64decode(raw.translate(None, b"\r\n"), validate=True)
         except binascii.Error:
             return raw
     return raw
+
+
+def _known_contents(value: Any, field: str) -> Iterator[bytes]:
+    """A value of a Secret, and its base64 where that has several lines, which may stand elsewhere in the same form."""
+    if value is None:
+        return
+    content = _content(value, field)
+    yield content
+    if isinstance(value, str) and "\n" in value.strip() and content != value.encode("utf-8", "surrogatepass"):
+        yield value.encode()

@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 
 from .bundle import BundleObject
 from .errors import ObjectError
+from .invisible import is_visible, with_codes
 from .keyed_hash import canonical_json
 from .names import HOOK_ANNOTATION, LOCAL_CONFIG_ANNOTATION, OWNER_LABEL, STATE_OBJECTS
 from .objects import Manifest, ObjectKey, join_api_version, split_api_version
@@ -203,8 +204,10 @@ def _cleaned(item: SourceObject, warnings: list[str]) -> Manifest:
         raise ObjectError(f"{kind} has no metadata.name", subject=item.source)
     if not isinstance(name, str):
         raise ObjectError(f"{kind} has a metadata.name that is not text", subject=item.source, hint="put it in quotes")
-    if not _NAME.fullmatch(name):
-        raise ObjectError(f"{kind} has a metadata.name that no object can have: {name!r:.80}", subject=item.source)
+    if not _NAME.fullmatch(name) or not is_visible(name):
+        raise ObjectError(
+            f"{kind} has a metadata.name that no object can have: {with_codes(repr(name)):.80}", subject=item.source
+        )
     group, _version = split_api_version(manifest["apiVersion"])
     if isinstance(manifest.get("sops"), dict) and _is_builtin_group(group):
         raise ObjectError(

@@ -13,6 +13,8 @@ from .keyed_hash import keyed_hash
 from .names import FIELD_MANAGER
 from .objects import Manifest
 
+_AGGREGATOR = "clusterrole-aggregation-controller"
+
 
 def own_entry(metadata: dict[str, Any]) -> dict[str, Any] | None:
     """Our server-side apply entry; entries of subresources and of plain updates in our name are others."""
@@ -50,13 +52,21 @@ def _names(fields: dict[str, Any] | None) -> list[str]:
 
 
 def fingerprint(key: bytes, manifest: Manifest) -> str:
-    """Keyed hash of a live object without what moves by itself: status, resourceVersion, generation, entry times."""
+    """Keyed hash of a live object without what moves by itself: status, resourceVersion, generation, entry times.
+
+    The rules of an aggregated ClusterRole do, too: a controller writes them whenever a role that it gathers changes,
+    and those come with the same add-on.
+    """
+    gathered = manifest.get("kind") == "ClusterRole" and bool(manifest.get("aggregationRule"))
     metadata = {
         name: value for name, value in manifest["metadata"].items() if name not in ("resourceVersion", "generation")
     }
     entries = [entry for entry in metadata.get("managedFields") or [] if not entry.get("subresource")]
+    if gathered:
+        entries = [entry for entry in entries if entry.get("manager") != _AGGREGATOR]
     metadata["managedFields"] = [{name: value for name, value in entry.items() if name != "time"} for entry in entries]
-    rest = {name: value for name, value in manifest.items() if name not in ("status", "metadata")}
+    moving = ("status", "metadata", "rules") if gathered else ("status", "metadata")
+    rest = {name: value for name, value in manifest.items() if name not in moving}
     return keyed_hash(key, [metadata, rest])
 
 

@@ -6,9 +6,11 @@ a repository or a cluster stands in code (see ``markdown``).
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from .markdown import cell, code, fenced
@@ -70,7 +72,7 @@ def markdown_preview(review: Review, size: int) -> str:
         section.visible = not size
         for entry in [] if size else section.entries:
             section.show(entry)
-            section.show_diff(entry, entry.lines)
+            section.show_diff(entry, entry.diff(), entry.lines)
     intro = _intro(review)
     if not size:
         table = _table(review, _counted(review), _WHY_CHARACTERS[0], len(review.addons))
@@ -181,14 +183,13 @@ def _fitting_base(review: Review, intro: list[str], budget: _Budget) -> list[str
         if fits(base):
             return base
     short = intro[:3] if len(intro) == 3 else [*intro[:3], "**Cut**: notes and warnings of the run."]
-    best: list[str] = []
-    for most in range(1, len(review.addons) + 1):
-        base = [*short, *_table(review, counted, 0, most)]
-        if not fits(base):
-            break
-        best = base
+
+    def with_rows(most: int) -> list[str]:
+        return [*short, *_table(review, counted, 0, most)]
+
+    most = bisect_left(range(1, len(review.addons) + 1), True, key=lambda most: not fits(with_rows(most)))
     shortest = [intro[0], intro[2], cut]
-    return best or (shortest if fits(shortest) else [intro[0], cut])
+    return with_rows(most) if most else shortest if fits(shortest) else [intro[0], cut]
 
 
 # One add-on
@@ -209,12 +210,15 @@ class _Entry:
     shown: int = 0
     text: str = ""
 
+    def diff(self) -> list[str]:
+        return _diff(self.item) if self.kept is None else self.kept
+
 
 @dataclass(slots=True)
 class _Section:
     """What is told of one add-on, and how much of it is visible; ``entries`` are in order of importance."""
 
-    addon: ReviewedAddon
+    title: str
     header: str
     entries: list[_Entry]
     visible: bool = False
@@ -241,8 +245,8 @@ class _Section:
             entries.append(
                 _Entry(item, _head(item, own.get(item.key, [])), len(diff), diff if kept_bytes >= 0 else None)
             )
-        title = f"### {code(addon.name, 63)}"
-        made = cls(addon, "\n\n".join([title, *header]), entries)
+        title = code(addon.name, 63)
+        made = cls(title, "\n\n".join([f"### {title}", *header]), entries)
         made.hidden.update(entry.item.action for entry in entries)
         made.hidden_lines = sum(entry.lines for entry in entries)
         return made
@@ -262,13 +266,13 @@ class _Section:
             self.shortened_lines += step * entry.lines
         self.bytes += step * _size([entry.head])
 
-    def show_diff(self, entry: _Entry, most: int) -> None:
-        """Show so many lines of the diff of a visible object, 0 for none of it."""
+    def show_diff(self, entry: _Entry, lines: list[str], most: int) -> None:
+        """Show so many of the lines of its diff with a visible object, 0 for none of it."""
         self.bytes -= _size([entry.text]) if entry.text else 0
         self.shortened -= entry.shown < entry.lines
         self.shortened_lines += entry.shown
         entry.shown = min(most, entry.lines)
-        entry.text = _details(entry.kept or _diff(entry.item), entry.shown) if entry.shown else ""
+        entry.text = _details(lines, entry.shown) if entry.shown else ""
         self.shortened += entry.shown < entry.lines
         self.shortened_lines -= entry.shown
         self.bytes += _size([entry.text]) if entry.text else 0
@@ -283,7 +287,7 @@ class _Section:
             parts.append(
                 f"{_number(self.shortened_lines, 'line')} of the diffs of {_number(self.shortened, 'object')} above"
             )
-        return f"**Cut** in {code(self.addon.name, 63)}: {'; '.join(parts)}." if parts else ""
+        return f"**Cut** in {self.title}: {'; '.join(parts)}." if parts else ""
 
     def size(self) -> int:
         return self.bytes + _size([self.header]) + _size([self.statement()]) if self.visible else 0
@@ -367,41 +371,66 @@ def _details(lines: list[str], most: int) -> str:
 
 @dataclass(slots=True)
 class _Budget:
-    """Decides what is visible. Each step is measured, with the text on what is missing, and undone if too large."""
+    """Decides what is visible. Each step is measured, with the text on what is missing, and undone if too large.
+
+    What is missing and what is shown is counted along: adding it all up at each step takes quadratic time.
+    """
 
     size: int
     sections: list[_Section]
     base: int = 0
     full: int = 0
+    _absent: list[int] = field(default_factory=list)
+    _objects: int = 0
+    _hidden_lines: int = 0
+    _shortened: int = 0
+    _shortened_lines: int = 0
+    _bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self._absent = [number for number, section in enumerate(self.sections) if not section.visible]
+        for section in self.sections:
+            self._count(section, 1)
+
+    def _count(self, section: _Section, sign: int) -> None:
+        self._objects += sign * section.hidden.total()
+        self._hidden_lines += sign * section.hidden_lines
+        self._shortened += sign * section.shortened
+        self._shortened_lines += sign * section.shortened_lines
+        self._bytes += sign * section.size()
+
+    @contextlib.contextmanager
+    def _changing(self, section: _Section) -> Iterator[None]:
+        self._count(section, -1)
+        yield
+        self._count(section, 1)
 
     def statement(self) -> str:
         """What is missing, all in all; empty if nothing is."""
-        absent = [section for section in self.sections if not section.visible]
-        objects = sum(section.hidden.total() for section in self.sections)
-        hidden_lines = sum(section.hidden_lines for section in self.sections)
-        shortened = sum(section.shortened for section in self.sections)
-        lines = sum(section.shortened_lines for section in self.sections)
+        absent, objects, shortened = len(self._absent), self._objects, self._shortened
         if not (absent or objects or shortened):
             return ""
-        names = ", ".join(code(section.addon.name, 63) for section in absent[:3]) if self.size >= 4 * SMALLEST else ""
-        more = f" ({names}{f' and {len(absent) - 3} more' if len(absent) > 3 else ''})" if names else ""
-        parts = [f"the text about {_number(len(absent), 'add-on')}{more}"] if absent else []
-        parts += [f"{_number(objects, 'object')} with {_number(hidden_lines, 'line')} of diff"] if objects else []
-        parts += [f"{_number(lines, 'line')} of the diffs of {_number(shortened, 'object')}"] if shortened else []
+        first = [self.sections[number].title for number in self._absent[:3]] if self.size >= 4 * SMALLEST else []
+        more = f" ({', '.join(first)}{f' and {absent - 3} more' if absent > 3 else ''})" if first else ""
+        parts = [f"the text about {_number(absent, 'add-on')}{more}"] if absent else []
+        parts += [f"{_number(objects, 'object')} with {_number(self._hidden_lines, 'line')} of diff"] if objects else []
+        lines = _number(self._shortened_lines, "line")
+        parts += [f"{lines} of the diffs of {_number(shortened, 'object')}"] if shortened else []
         return f"**Cut to {self.size} bytes.** Not shown: {'; '.join(parts)}."
 
     def rest(self) -> int:
         """Bytes of all but the base."""
-        return _size([self.statement()]) + sum(section.size() for section in self.sections)
+        return _size([self.statement()]) + self._bytes
 
     def fits(self, size: int | None = None) -> bool:
         return self.base + self.rest() <= (self.size if size is None else size)
 
     def fill(self) -> None:
         """Add-ons first, then objects, then their diffs; of each the most important ones first."""
-        for section in self.sections:
-            section.visible = True
-            section.visible = self.fits()
+        for number in range(len(self.sections)):
+            self._turn(number, True)
+            if not self.fits():
+                self._turn(number, False)
         visible = [(section, entry) for section in self.sections if section.visible for entry in section.entries]
         ranked = sorted(visible, key=lambda pair: importance(pair[1].item))
         used = self.base + self.rest()
@@ -411,12 +440,24 @@ class _Budget:
         self._show_diffs(ranked, lambda _entry: (_FIRST_DIFF_LINES,))
         self._show_diffs(ranked, lambda entry: (entry.lines, *_DIFF_LINES))
 
+    def _turn(self, number: int, visible: bool) -> None:
+        """Show a whole add-on, or not."""
+        section = self.sections[number]
+        with self._changing(section):
+            section.visible = visible
+        if visible:
+            del self._absent[bisect_left(self._absent, number)]
+        else:
+            insort(self._absent, number)
+
     def _show(self, ranked: list[tuple[_Section, _Entry]], size: int) -> None:
         for section, entry in ranked:
             if not entry.visible:
-                section.show(entry)
+                with self._changing(section):
+                    section.show(entry)
                 if not self.fits(size):
-                    section.hide(entry)
+                    with self._changing(section):
+                        section.hide(entry)
 
     def _show_diffs(self, ranked: list[tuple[_Section, _Entry]], sizes_of: Callable[[_Entry], tuple[int, ...]]) -> None:
         """Show as much of each diff as fits, of these numbers of lines, if that is more than now."""
@@ -426,19 +467,25 @@ class _Budget:
             if self.size - self.base - self.rest() < _SMALLEST_DIFF:
                 return
             before = entry.shown
-            for most in [most for most in sizes_of(entry) if most > before]:
-                section.show_diff(entry, most)
+            larger = [most for most in sizes_of(entry) if most > before]
+            lines = entry.diff() if larger else []
+            for most in larger:
+                with self._changing(section):
+                    section.show_diff(entry, lines, most)
                 if self.fits():
                     break
             else:
-                section.show_diff(entry, before)
+                if larger:
+                    with self._changing(section):
+                        section.show_diff(entry, lines, before)
 
     def names_of_hidden(self, section: _Section) -> list[str]:
         """Some of the objects that are not shown, if there is room left to name them."""
-        hidden = [str(entry.item.key) for entry in section.entries if not entry.visible] if section.visible else []
+        hidden = (entry for entry in section.entries if not entry.visible) if section.visible else ()
+        names = [code(str(entry.item.key), 300) for entry in hidden]
         for most in (_NAMED_WHEN_HIDDEN, 5, 1):
-            text = f"Not shown of {code(section.addon.name, 63)}: {listed([code(name, 300) for name in hidden], most)}"
-            if hidden and self.base + self.rest() + self.full + _size([text]) <= self.size:
+            text = f"Not shown of {section.title}: {listed(names, most)}"
+            if names and self.base + self.rest() + self.full + _size([text]) <= self.size:
                 self.full += _size([text])
                 return [text]
         return []

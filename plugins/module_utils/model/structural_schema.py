@@ -32,6 +32,19 @@ MOST_FAULTS = 20
 
 _MOST_ERRORS = 100
 
+_MOST_SUGGESTIONS = 5
+"""Unknown fields of one object for which a similar one is looked for."""
+
+_MOST_CANDIDATES = 100
+"""Fields that one is compared with."""
+
+_MOST_MISTYPED = 3
+"""Characters that a misspelt name may have more or less."""
+
+_LONGEST_NAME = 100
+
+_MOST_WORDS = 10
+
 _MOST_SECONDS = 1.0
 """Of the processor, for one object. A real one takes a few milliseconds, the largest a tenth of a second."""
 
@@ -127,8 +140,10 @@ class StructuralSchema:
         faults: dict[str, str] = {}
         for error in errors:
             # The first one of a field: a value of the wrong type breaks other rules, too.
-            faults.setdefault(_dotted(error.absolute_path), _in_words(error))
-        return [f"{path}: {fault}" for path, fault in itertools.islice(faults.items(), MOST_FAULTS)]
+            path = _dotted(error.absolute_path)
+            if path not in faults and len(faults) < MOST_FAULTS:
+                faults[path] = _in_words(error)
+        return [f"{path}: {fault}" for path, fault in faults.items()]
 
     def without_nulls(self, manifest: Manifest) -> Manifest:
         """Without the members that are ``null`` where the schema of a custom resource has no place for it.
@@ -178,9 +193,11 @@ class _Clock(threading.local):
 
     steps = 0
     end = 0.0
+    suggestions = 0
 
     def start(self) -> None:
         self.end = time.thread_time() + _MOST_SECONDS
+        self.suggestions = _MOST_SUGGESTIONS
 
     def tick(self) -> None:
         self.steps += 1
@@ -205,6 +222,7 @@ def _validator_class() -> Any:
         type_checker=plain.redefine_many({name: functools.partial(timed, name) for name in _TYPE_WORDS}),
         validators={
             "additionalProperties": _additional_properties,
+            "enum": _enum,
             "listMapKeys": _list_map_keys,
             "pattern": _pattern,
             "required": _required,
@@ -229,11 +247,29 @@ def _additional_properties(validator: Any, rule: Any, value: Any, schema: Schema
         if name in known:
             continue
         if rule is False:
-            close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f", did you mean {close[0]}?" if close else ""
+            close = _similar(str(name), known)
+            hint = f", did you mean {close}?" if close else ""
             yield jsonschema.ValidationError(f"unknown field{hint}", path=[name])
         else:
             yield from validator.descend(item, rule, path=name)
+
+
+def _similar(name: str, known: Collection[str]) -> str:
+    """The field that was meant, empty if there is none, or if enough were looked for."""
+    if not _clock.suggestions or len(name) > _LONGEST_NAME:
+        return ""
+    _clock.suggestions -= 1
+    near = (one for one in known if abs(len(one) - len(name)) <= _MOST_MISTYPED)
+    return next(iter(difflib.get_close_matches(name, list(itertools.islice(near, _MOST_CANDIDATES)), n=1)), "")
+
+
+def _enum(validator: Any, words: list[Any], value: Any, schema: Schema) -> _Errors:
+    for word in words:
+        # There may be very many.
+        _clock.tick()
+        if word == value and isinstance(word, bool) == isinstance(value, bool):
+            return
+    yield jsonschema.ValidationError("is none of the values that its schema allows")
 
 
 def _required(validator: Any, names: list[str], value: Any, schema: Schema) -> _Errors:
@@ -284,9 +320,13 @@ def _in_words(error: jsonschema.ValidationError) -> str:
     if keyword in _LIMITS:
         return _LIMITS[keyword].format(rule)
     if keyword == "enum":
-        words = [str(word) for word in rule if word not in ("", None)] if isinstance(rule, list) else []
-        return f"has to be one of {listed(words, 10)}"
+        words = [word for word in _items(rule) if word not in ("", None)]
+        return f"has to be one of {listed([*map(str, words[:_MOST_WORDS]), *words[_MOST_WORDS:]], _MOST_WORDS)}"
     return _ALTERNATIVES.get(keyword) or error.message
+
+
+def _items(rule: Any) -> list[Any]:
+    return rule if isinstance(rule, list) else []
 
 
 def _dotted(parts: Collection[str | int]) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .invisible import is_visible
+
 _LONGEST = 2000
 
 
@@ -17,4 +19,4 @@ def printable(text: str) -> str:
     """One line that does nothing to a terminal and has an end, whatever people or programs wrote into it."""
     line = " ".join(part.strip() for part in text.replace("\t", " ").splitlines())
     line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-    return "".join(character if character.isprintable() else "\ufffd" for character in line)
+    return line if is_visible(line) else "".join(one if is_visible(one) else "\ufffd" for one in line)

@@ -6,12 +6,12 @@ long as nobody changes something, from those that may be over in a moment.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..model.wording import listed, printable
+from .hidden_values import HiddenValues
 
 _LONGEST_TEXT = 300
 _NOT_FOUND = "the server could not find the requested resource"
@@ -41,6 +41,7 @@ _NOTES = re.compile(
     r'[^\n]*\bmsg="(?:This chart or one of its subcharts contains CRDs\. Rendering may fail|'
     r"the kubernetes server has an orphaned API service|to fix this, kubectl delete apiservice)[^\n]*\n?"
 )
+_OF_THE_CHART = "execution error at ("
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,12 @@ def cluster_fault(stderr: str, secrets: Collection[str] = ()) -> ClusterFault | 
     """
     error = re.search(r"^Error: (.*)", stderr, re.MULTILINE | re.DOTALL)
     text = error[1] if error else stderr
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        for form in (secret, json.dumps(secret, ensure_ascii=False)[1:-1]):
-            text = text.replace(form, "…")
     fault = _FAULTS.search(text)
-    if not fault:
+    # What a chart says with `fail` is no word of the cluster; it could be one of the Secrets that the chart may read.
+    if not fault or _OF_THE_CHART in text:
         return None
-    what = printable(fault["what"].strip().partition("\n")[0])[:_LONGEST_TEXT].rstrip(" .")
+    first_line = fault["what"].strip().partition("\n")[0]
+    what = printable(HiddenValues(secrets).replaced(first_line))[:_LONGEST_TEXT].rstrip(" .")
     if _REQUEST.search(fault["what"]):
         return ClusterFault(what, lasting=False)
     kinds = [(one["kind"] or one["wanted"], one["version"] or one["asked"]) for one in _UNSERVED.finditer(text)]

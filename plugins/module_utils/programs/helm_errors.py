@@ -13,23 +13,42 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from ..model.errors import RenderError
+from .go_faults import ran_out_of_memory
+from .hidden_values import HIDDEN, HiddenValues
 
 _LONGEST_TEXT = 600
-_HIDDEN = "…"
 _CORRECT_VALUES = "correct the values"
 _CORRECT_TEMPLATE = "correct the template, or the values that it uses"
+
+
+class ChartRefusalError(RenderError):
+    """The chart itself ended its render, with ``fail`` or ``required``: the message is its author's."""
+
+    def without_text(self, reason: str) -> ChartRefusalError:
+        """The same with this instead of the message."""
+        return ChartRefusalError(
+            f"the chart ends its render; its message is not shown, {reason}",
+            subject=self.subject,
+            hint="helm template --dry-run=server shows it",
+        )
 
 
 def template_error(stderr: str, secrets: Collection[str] = ()) -> RenderError:
     """What ``helm template`` failed of.
 
-    :param secrets: texts that the message may not repeat.
+    :param secrets: texts that the message may not repeat, in whatever form templates write them.
     """
-    text = _without(_error_of(stderr), secrets)
+    if ran_out_of_memory(stderr):
+        return RenderError("helm needs too much memory", hint="look for what repeats itself in the chart")
+    hidden = HiddenValues(secrets)
+    text = hidden.replaced(_error_of(stderr))
+    if text.startswith(("execution error at ", "template: ")):
+        # A value that was written with another indentation is one again.
+        text = hidden.replaced(" ".join(text.split()))
     for known in (_traced, _parse_error, _called_fail, _rendered_text, _schema, _file, _other):
         if error := known(text):
             return error
-    return _unknown("helm can't render the chart", text)
+    return _unknown("helm can't render the chart", hidden.replaced(" ".join(text.split())))
 
 
 def download_error(text: str, *, index: bool) -> RenderError:
@@ -123,9 +142,11 @@ def _traced(text: str) -> RenderError | None:
         return None
     # What a function quotes is what it was called with.
     message = re.sub(r"error calling \w+: ?", "", calls[-1].message)
-    message = _one_line(re.sub(rf"{_QUOTED}|`[^`]*(?:`|\Z)", _HIDDEN, message))
+    message = _one_line(re.sub(rf"{_QUOTED}|`[^`]*(?:`|\Z)", HIDDEN, message))
     if nowhere := re.search(r'no template ("[^"]*") associated', text):
-        message = f"there is no template {nowhere[1]}"
+        # A name that is not written out may come from anywhere.
+        written = re.search(r'\b(?:include|template) "', calls[-1].code)
+        message = f"there is no template {nowhere[1]}" if written else "there is no template of this name"
     message = re.sub(r"(range can't iterate over) .*", r"\1 this value", message)
     place, first = places[-1], places[0]
     code = f" at <{_one_line(calls[-1].code)}>" if calls[-1].code else ""
@@ -145,11 +166,11 @@ def _parse_error(text: str) -> RenderError | None:
 
 
 def _called_fail(text: str) -> RenderError | None:
-    """``fail`` and ``required`` of a template: the message is the chart author's own."""
+    """``fail`` and ``required`` of a template."""
     if not (match := re.match(r"execution error at \((.+?:\d+)(?::\d+)?\): (.*)", text, re.DOTALL)):
         return None
     message = _one_line(match[2]).rstrip(" .!") or "the chart refuses these values"
-    return RenderError(message, subject=match[1], hint=_CORRECT_VALUES)
+    return ChartRefusalError(message, subject=match[1], hint=_CORRECT_VALUES)
 
 
 def _rendered_text(text: str) -> RenderError | None:
@@ -169,7 +190,7 @@ def _rendered_text(text: str) -> RenderError | None:
 def _yaml_fault(text: str) -> str:
     """What Go's YAML library says, without what it quotes of the text."""
     fault = re.sub(r"^.*yaml: (line \d+: )?", "", _one_line(text))
-    return _one_line(re.sub(r"(unknown anchor) '.*?'|(invalid map key).*|`.*?`", rf"\1\2 {_HIDDEN}", fault))
+    return _one_line(re.sub(r"(unknown anchor) '.*?'|(invalid map key).*|`.*?`", rf"\1\2 {HIDDEN}", fault))
 
 
 def _kind(go: str) -> str:
@@ -278,14 +299,6 @@ def _error_of(stderr: str) -> str:
     return (match[1] if match else stderr).replace("\n\nUse --debug flag to render out invalid YAML", "").strip()
 
 
-def _without(text: str, secrets: Collection[str]) -> str:
-    for secret in sorted(filter(None, secrets), key=len, reverse=True):
-        # As it is, and as Go quotes it.
-        for form in (secret, json.dumps(secret, ensure_ascii=False)[1:-1]):
-            text = text.replace(form, _HIDDEN)
-    return text
-
-
 def _unquoted(value: str) -> str:
     if not value.startswith('"'):
         return value
@@ -302,4 +315,4 @@ def _last_clause(text: str) -> str:
 
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]} {_HIDDEN}"
+    return line if len(line) <= _LONGEST_TEXT else f"{line[:_LONGEST_TEXT]} {HIDDEN}"

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..model.errors import RenderError
+from .go_faults import ran_out_of_memory
 
 _LONGEST = 300
 _WHERE = re.compile(r"(?:recursed accumulation of|couldn't make target for) path '([^']*)': ")
@@ -21,6 +22,7 @@ _QUOTED = re.compile(r"`[^`]*(?:`|\Z)|\"(?:\\[\s\S]?|[^\"\\])*(?:\"|\Z)|'[^'\n]*
 _OF_HELM = re.compile(r"Error: |Use --debug flag.*")
 _PREFIXES = re.compile(r"(?:accumulating resources: |accumulation err=|trouble configuring builtin (?=\w))+")
 _OPTION = "addon_kustomize_allow"
+_NEEDS_MEMORY = "kustomize needs too much memory"
 _REORGANISE = "move the file there, or make its folder a base with a kustomization"
 
 
@@ -30,6 +32,8 @@ def build_error(text: str, root: Path, path: str) -> RenderError:
     :param root: the folder that paths are shown relative to.
     :param path: the kustomization that was built, relative to it.
     """
+    if ran_out_of_memory(text):
+        return RenderError(_NEEDS_MEMORY, subject=path, hint="look for what repeats itself in the source")
     error = _last(text, root)
     *_, where, error = ["", path, *_WHERE.split(error)][-2:] if _WHERE.search(error) else ("", path, error)
     message, hint = _explained(error, _CAUSES) or (_without_quotes(error), "")
@@ -42,6 +46,9 @@ def patch_error(text: str, root: Path, patch: str) -> RenderError:
     :param root: its folder.
     :param patch: the one that made it fail, such as ``patches[0]``; empty when it does so without any.
     """
+    if ran_out_of_memory(text):
+        hint = "look for operations that copy what others copied" if patch else "look for what repeats itself in it"
+        return RenderError(_NEEDS_MEMORY, subject=patch, hint=hint)
     error = _last(text, root)
     message, hint = _explained(error, _CAUSES_OF_PATCHES + _CAUSES) or (_without_quotes(error), "")
     hint = hint or ("correct the patch" if patch else "correct the source")

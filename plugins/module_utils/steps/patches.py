@@ -123,6 +123,22 @@ class _Patcher:
 
     def _built(self, manifests: Sequence[Manifest], patches: Sequence[_Patch]) -> Output:
         """:raises RenderError: the first patch that does not apply."""
+        found = self._attempt(manifests, patches)
+        if isinstance(found, Output):
+            return found
+        # Its errors don't say which patch they are about. The first so many apply, the first so many do not.
+        applies, fails, error = -1, len(patches), found
+        while fails - applies > 1:
+            middle = (applies + fails) // 2
+            found = self._attempt(manifests, patches[:middle])
+            if isinstance(found, Output):
+                applies = middle
+            else:
+                fails, error = middle, found
+        raise error
+
+    def _attempt(self, manifests: Sequence[Manifest], patches: Sequence[_Patch]) -> Output | RenderError:
+        """What comes out, or what is wrong, said of the last of the patches."""
         with tempfile.TemporaryDirectory(dir=self.work) as work:
             folder, temporary = Path(work, "files"), Path(work, "temporary")
             folder.mkdir()
@@ -138,12 +154,7 @@ class _Patcher:
             try:
                 return self.kustomize.build_own(folder, work=temporary)
             except ProgramError as error:
-                failed = error.errors
-            root = folder.resolve()
-        # Its errors don't say which patch they are about: fewer and fewer patches do.
-        if patches:
-            self._built(manifests, patches[:-1])
-        raise patch_error(failed, root, patches[-1].place if patches else "")
+                return patch_error(error.errors, folder.resolve(), patches[-1].place if patches else "")
 
     def _check_targets(
         self,

@@ -39,6 +39,12 @@ def test_example_definitions_satisfy_it(path: Path) -> None:
     jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text())).validate(yaml.safe_load(path.read_text()))
 
 
+@pytest.mark.parametrize(("number", "valid"), [(100, True), (101, False)])
+def test_patches_have_an_end(number: int, valid: bool) -> None:
+    definition = {"name": "a", "namespace": "a", "git": {"path": "a"}, "patches": [{"path": "p.yaml"}] * number}
+    assert jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text())).is_valid(definition) is valid
+
+
 def test_page_lists_every_field() -> None:
     named = set(re.findall(r"`(\w+)`", PAGE.read_text()))
     assert set(_fields(DEFINITION_SCHEMA)) <= named

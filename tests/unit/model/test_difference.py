@@ -12,6 +12,7 @@ import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.difference import comparable, difference
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.masking import Mask, Placeholders
+from tests.unit.model.counted_calls import calls_of
 
 MASK = Mask(Placeholders(b"key"))
 LABEL = "rendimiento.ai/addon"
@@ -183,6 +184,37 @@ def test_both_limits_hold() -> None:
     change = difference(None, {f"k{at:02}": "x" for at in range(100)}, MASK)
     assert change.unified("x", 5, 10_000).splitlines()[-1] == "… 96 more lines"
     assert change.unified("x", 90, 100).splitlines()[-1] == "… 94 more lines"
+
+
+def test_a_table_of_equal_lines_is_one_hunk_and_little_work() -> None:
+    chance = random.Random(9)
+
+    def table() -> str:
+        return "".join(f"row {chance.randrange(150)}\n" for _ in range(60_000))
+
+    head, tail = "".join(f"first {at}\n" for at in range(9)), "".join(f"last {at}\n" for at in range(9))
+    change = difference(config_map({"a": head + table() + tail}), config_map({"a": head + table() + tail}), MASK)
+    shown: list[str] = []
+    assert calls_of(lambda: shown.append(change.unified("x"))) < 10_000_000
+    lines = shown[0].splitlines()[2:]
+    assert sum(line.startswith("@@") for line in lines) == 1
+    assert lines[1:4] == ["     first 6", "     first 7", "     first 8"]
+    assert lines[-3:] == ["     last 0", "     last 1", "     last 2"]
+    assert _rebuilt(change.before.splitlines(), lines) == change.after.splitlines()
+    assert change.unified("x", 10).splitlines() == [*shown[0].splitlines()[:12], f"… {len(lines) - 10} more lines"]
+
+
+def test_a_large_object_with_small_changes_has_small_hunks() -> None:
+    """As many lines of few sorts as definitions of resources have."""
+    sorts = ["type: string", "type: object", "description: x", "properties:"]
+    lines = [sorts[at % 4] if at % 5 else f"field{at}:" for at in range(10_000)]
+    other = list(lines)
+    for at in range(50, 10_000, 100):
+        other[at] = f"changed{at}:"
+    change = difference(config_map({"a": "\n".join(lines)}), config_map({"a": "\n".join(other)}), MASK)
+    shown = change.unified("x").splitlines()
+    assert sum(line.startswith("@@") for line in shown) == 100
+    assert sum(line.startswith("-") for line in shown[2:]) == 100
 
 
 def test_a_change_that_looks_like_none_is_one() -> None:

@@ -70,6 +70,13 @@ def test_plain_things_look_as_they_do_in_yaml(value: Any) -> None:
         ("a\u2028b\x85\n\ufeff\U000e0041\n", "a: |\n  a\\u2028b\\u0085\n  \\ufeff\\U000e0041\n"),
         ("no break\u00a0space\n", "a: |\n  no break\\u00a0space\n"),
         ("half \ud800\n", "a: |\n  half \\ud800\n"),
+        ("x\ufe0f\u034f\n", "a: |\n  x\\ufe0f\\u034f\n"),
+        (
+            "\u3164\u115f\u2800\n\u17b5\u180b\U000e0101\n",
+            "a: |\n  \\u3164\\u115f\\u2800\n  \\u17b5\\u180b\\U000e0101\n",
+        ),
+        ("x\ufe0f", 'a: "x\\ufe0f"\n'),
+        ("x\u2800", 'a: "x\\u2800"\n'),
         # What looks like a mark is none.
         ("x␍\ny·\ny ·\n", "a: |\n  x\\u240d\n  y\\u00b7\n  y·\\u00b7\n"),
         ("a · b\n", "a: |\n  a · b\n"),
@@ -84,7 +91,7 @@ def test_invisible_characters_show(text: str, shown: str) -> None:
     assert display({"a": text}) == shown
 
 
-@pytest.mark.parametrize("text", ["x\ny", "x\x1by", "x\u202ey"])
+@pytest.mark.parametrize("text", ["x\ny", "x\x1by", "x\u202ey", "x\ufe0fy"])
 def test_keys_are_one_line(text: str) -> None:
     (line, rest) = display({text: 1}).split("\n")
     assert (line.isprintable(), rest) == (True, "")

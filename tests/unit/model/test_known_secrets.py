@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.known_secrets import KnownSecrets, Secret
+from tests.unit.model.counted_calls import calls_of
 
 PEM = """-----BEGIN PRIVATE KEY-----
 MIIEvQIBADANBgkqhkiG9w0BAQEFAASC
@@ -171,11 +172,24 @@ LONG_SECRET = "correct-horse-battery-staple"
         ("error in #10 byte of ...|attery-staple\",|..., more", "error in #10 byte of ...|<cor>\",|..., more"),
         (f"starts {encoded(LONG_SECRET)[:20]}…", "starts <cor>…"),
         ("cor…", "cor…"),
+        # Numbers of any length, where a message names the value.
+        ("a: Invalid value: 48213: must be less than 10", "a: Invalid value: <482>: must be less than 10"),
+        ("a: Invalid value: -7.5, 48213 bytes", "a: Invalid value: <-7.>, 48213 bytes"),
+        ("Invalid value: 48214: x, 48213.5, 148213", "Invalid value: 48214: x, 48213.5, 148213"),
+        ("Invalid value: 48213.5: x", "Invalid value: 48213.5: x"),
+        (".a: expected string, got &value.valueUnstructured{Value:48213}",
+         ".a: expected string, got &value.valueUnstructured{Value:<482>}"),
+        ("expected map, got &{48213}", "expected map, got &{<482>}"),
+        ("expected map, got 48213", "expected map, got <482>"),
+        # Base64 of what is too short to be looked for itself.
+        ("data: NDgyMTM=, NDgyMTM", "data: <482>, <482>"),
+        ("data: YWJj. xYWJj", "data: <abc>. xYWJj"),
+        ("data: b2s=", "data: b2s="),
         ('secrets "login" not found', 'secrets "login" not found'),
     ],
 )  # fmt: skip
 def test_messages_in_which_values_are_quoted_or_cut(text: str, masked: str) -> None:
-    secrets = known("abc", "true", LONG_SECRET, Secret(b"login"), names=("login",))
+    secrets = known("abc", "true", LONG_SECRET, "48213", "-7.5", Secret(b"login"), Secret(b"ok"), names=("login", "ok"))
     assert secrets.replaced_in_message(text) == masked
 
 
@@ -191,6 +205,37 @@ def test_no_value_stays_whatever_surrounds_it() -> None:
         )
         shown = secrets.replaced(text)
         assert not [value for value in values if value in shown]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([f"abcd-{number:04}" for number in range(500)], "abcd " * 500),
+        ([f"!?$%&/={chr(0x3000 + number)}" for number in range(500)], "!?$%&/=( " * 300),
+        ([f"abcd-xyz-{number:06}" for number in range(500)], "abcd-xyz-abcd " * 500),
+        ([f"aaaaaaaaaaaaaaaaaaaa{number:04}" for number in range(500)], "a" * 3000),
+    ],
+)
+def test_the_work_does_not_grow_with_how_many_values_begin_alike(values: list[str], text: str) -> None:
+    few, many = known(*values[:5]), known(*values)
+    # The first search sorts them.
+    assert few.replaced(text) == many.replaced(text) == text
+    assert calls_of(lambda: many.replaced(text)) < 1.5 * calls_of(lambda: few.replaced(text)) + 50
+
+
+def test_a_value_of_very_many_parts_counts_whole_and_by_its_first_ones() -> None:
+    lines = [f"line {number} of a long table" for number in range(10_000)]
+    texts = [f"text {number} of a long list" for number in range(10_000)]
+    made: set[bytes] = set()
+
+    def stand_in(content: bytes) -> str:
+        made.add(content)
+        return "***"
+
+    secrets = KnownSecrets([Secret("\n".join(lines).encode()), Secret(json.dumps(texts).encode())], (), stand_in)
+    assert len(made) < 5000
+    assert secrets.replaced("\n".join(lines)) == "***"
+    assert secrets.replaced(lines[0]) == secrets.replaced(lines[1999]) == secrets.replaced(texts[1999]) == "***"
 
 
 def test_many_values_and_long_texts_take_no_time() -> None:

@@ -106,5 +106,14 @@ def test_text_and_back() -> None:
     assert manifests_of_kustomize(text) == manifests
 
 
+def test_annotations_that_kustomize_takes_for_its_own_are_carried_under_other_names() -> None:
+    keys = ["internal.config.kubernetes.io/index", "config.kubernetes.io/path", "rendimiento.ai/carried:x", "app"]
+    manifest = thing(metadata={"name": "a", "annotations": dict.fromkeys(keys, "x")})
+    text = text_for_kustomize([manifest])
+    assert not [key for key in keys[:3] if f'"{key}"' in text]
+    assert '"app"' in text
+    assert manifests_of_kustomize(text) == [manifest]
+
+
 def test_what_a_patch_writes_need_not_be_what_is_carried() -> None:
     assert manifests_of_kustomize("a: 'rendimiento.ai/carried:{'") == [{"a": "rendimiento.ai/carried:{"}]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import copy
 import itertools
+import random
 import time
 from typing import Any
 
@@ -262,12 +263,18 @@ def ports(*numbers: int, random: Any = None) -> list[dict[str, Any]]:
         ([{"name": "a", "v": 2}, {"name": "r1"}], [{"name": "a", "v": 2}, {"name": "r2"}],
          [{"name": "r0"}, {"name": "a", "v": 1}], [{"name": "a", "v": 2}, {"name": "r0"}]),
         ([{"name": "r1"}], [{"name": "r2"}], [{"name": "r0"}, {"name": "other"}], [{"name": "r1"}]),
-        # By place, if they are as many, else all.
+        # By place, in a list as long as rendered.
         ([{"x": 2, "r": 1}], [{"x": 2, "r": 2}], [{"x": 1, "r": 0}], [{"x": 2, "r": 0}]),
-        ([{"x": 2, "r": 1}], [{"x": 2, "r": 2}], [{"x": 1}, {"x": 2}], [{"x": 1}, {"x": 2}]),
+        ([{"x": 2, "r": 1}], [{"x": 2, "r": 2}], [{"x": 1, "r": 0}, {"x": 2}], [{"x": 2, "r": 0}]),
         ([1, 2], [1, 3], [1, 0], [1, 0]),
-        ([1, 2], [1, 3], [7], [7]),
-        ([{"r": 1}], [{"r": 1}, {"r": 2}], [{"r": 0}], [{"r": 0}]),
+        ([1, 2], [1, 3], [7], [1, 2]),
+        # Of a random length: what both renders have is settled, the rest is as rendered.
+        ([{"r": 1}], [{"r": 1}, {"r": 2}], [{"r": 0}], [{"r": 1}]),
+        ([{"r": 1, "x": 1}, {"r": 3}], [{"r": 2, "x": 1}], [{"r": 0, "x": 7}], [{"r": 0, "x": 1}, {"r": 3}]),
+        ([container("a", K="1"), container("b", K="1")], [container("b", K="2")],
+         [container("injected"), container("b", K="0")], [container("a", K="1"), container("b", K="0")]),
+        ([container("a", K="1")], [container("b", K="2"), container("a", K="2")],
+         [container("b", K="0"), container("a", K="0")], [container("a", K="0")]),
         # Texts are like lines.
         (["--new", "--password=1"], ["--new", "--password=2"], ["--password=0", "--old"], ["--new", "--password=0"]),
         (["1"], ["2"], ["0"], ["0"]),
@@ -276,6 +283,68 @@ def ports(*numbers: int, random: Any = None) -> list[dict[str, Any]]:
     ],
 )  # fmt: skip
 def test_lists(first: Any, second: Any, live: Any, expected: Any) -> None:
+    assert settled(spec(first), spec(second), spec(live))[0] == spec(expected)
+
+
+# -- what is never kept as a whole ------------------------------------------------------------------------------------
+
+ALL: dict[str, Any] = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+PODS: dict[str, Any] = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}
+SIDECAR = {"name": "miner", "image": "miner"}
+
+
+def role(*rules: Any) -> dict[str, Any]:
+    return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": list(rules)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "live"),
+    [
+        (role(PODS), role(PODS, PODS), role(ALL)),
+        (role(PODS, PODS), role(PODS), role(ALL, ALL, ALL)),
+        (role(PODS), role(None), role(ALL)),
+        (role(PODS), {**role(), "rules": None}, role(ALL)),
+        (role({**PODS, "verbs": ["list", "get"]}), role(PODS), role(ALL)),
+        (role(PODS), role({"apiGroups": [""], "resources": ["pods"]}), role(ALL)),
+        ({**role(), "subjects": [{"name": "a"}]}, {**role(), "subjects": []}, {**role(), "subjects": [{"name": "b"}]}),
+        ({**role(), "subjects": [{"name": "a"}]}, role(), {**role(), "subjects": [{"name": "b"}]}),
+        (role(), {**role(), "subjects": [{"name": "a"}]}, {**role(), "subjects": [{"name": "b"}]}),
+        ({**role(), "roleRef": {"name": "a"}}, role(), {**role(), "roleRef": {"name": "cluster-admin"}}),
+        ({**role(), "webhooks": [{"name": "a"}]}, role(), {**role(), "webhooks": [{"name": "b"}]}),
+        (pod(container("web")), pod(container("web"), container("web")), pod(container("web"), SIDECAR)),
+        (pod(container("web")), pod(), pod(SIDECAR)),
+        (pod(container("web")), pod({"name": "web"}), pod(container("web", EVIL="x"))),
+        (pod(container("web")), spec({"replicas": 1, "template": None}), pod(SIDECAR)),
+        (pod(container("web")), spec({"replicas": 1}), pod(SIDECAR)),
+    ],
+)
+def test_what_gives_rights_or_runs_is_never_kept_as_a_whole(first: Any, second: Any, live: Any) -> None:
+    body, kept = settled(first, second, {**live, "kind": first["kind"], "apiVersion": first["apiVersion"]})
+    assert ({key: body[key] for key in first}, kept) == (first, [])
+    assert not {"miner", "cluster-admin", "*"} & set(str(body).split("'"))
+
+
+def test_single_values_in_rules_and_containers_are_kept() -> None:
+    named = [role({**PODS, "resourceNames": [f"a-{word}"]}) for word in "FSL"]
+    assert settled(*named) == (named[2], [".rules[0].resourceNames"])
+    text = {"config": {"rules": "- a: 1\n- b: {}\n"}}
+    first, second, live = (spec({"rules": text["config"]["rules"].format(word)}) for word in "FSL")
+    assert settled(first, second, live) == (live, [".spec.rules"])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "live", "expected"),
+    [
+        # What stands under a made-up key is the author's where both renders have it alike.
+        ({"r1": {"cmd": "x"}}, {"r2": {"cmd": "x"}}, {"r0": {"cmd": "evil"}}, {"r0": {"cmd": "x"}}),
+        ({"r1": {"cmd": "x", "p": 1}}, {"r2": {"cmd": "x", "p": 2}}, {"r0": {"cmd": "evil", "p": 0}},
+         {"r0": {"cmd": "x", "p": 0}}),
+        ({"r1": "b", "r2": "a"}, {"r4": "a", "r3": "b"}, {"r9": "b", "r8": "a"}, {"r8": "a", "r9": "b"}),
+        # Others are not kept along with it.
+        ({"a": 1, "r1": "x"}, {"a": 1, "r2": "y"}, {"a": 1, "r0": "z", "evil": "z"}, {"a": 1, "r1": "x"}),
+    ],
+)  # fmt: skip
+def test_under_made_up_keys(first: Any, second: Any, live: Any, expected: Any) -> None:
     assert settled(spec(first), spec(second), spec(live))[0] == spec(expected)
 
 
@@ -316,6 +385,19 @@ def test_any_two_renders_have_one_stable_form(made: Any) -> None:
 )
 def test_a_change_of_the_author_shows_in_the_stable_form(before: Any, after: Any) -> None:
     assert stable(before("one"), before("two")) != stable(after("one"), after("two"))
+
+
+def test_it_does_not_matter_which_render_came_first() -> None:
+    chance = random.Random(5)
+    for _ in range(500):
+        first, second = ([chance.choice("abc") for _ in range(chance.randint(3, 6))] for _ in range(2))
+        texts = ["\n".join(lines) for lines in (first, second)]
+        for one, other in (
+            (spec(first), spec(second)),
+            (config(t=texts[0]), config(t=texts[1])),
+            (secret(t=texts[0]), secret(t=texts[1])),
+        ):
+            assert stable(one, other) == stable(other, one)
 
 
 def test_the_marker_says_where() -> None:

@@ -7,6 +7,7 @@ import gzip
 import json
 import random
 import string
+import textwrap
 from typing import Any
 
 import pytest
@@ -187,6 +188,31 @@ def test_known_values_are_hidden_wherever_they_stand() -> None:
     }
     assert mask.text(f"quotes one-value and {encoded('two-value')}") == f"quotes {ONE} and {TWO}"
     assert MASK.text("quotes one-value") == "quotes one-value"
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_base64_of_several_lines_is_what_the_server_reads_in_it(line_break: str) -> None:
+    value = "a certificate authority that needs several lines of base64"
+    lines = textwrap.wrap(encoded(value), 30)
+    wrapped = line_break.join(lines) + line_break
+    manifest = secret(data={"a": wrapped})
+    assert MASK.object(manifest) == secret(data={"a": PLACEHOLDERS.of(value)})
+    mask = MASK.with_secrets_of([manifest])
+    assert mask.text(f"x {value} y {encoded(value)}") == f"x {PLACEHOLDERS.of(value)} y {PLACEHOLDERS.of(value)}"
+    # Somewhere else it may stand in the same lines.
+    shown = str(mask.object(config_map(a=f"  {lines[0]}\n  {lines[1]}\n")))
+    assert not [line for line in lines[:2] if line in shown]
+    assert MASK.object(secret(data={"a": "YWJj ZGVm"})) == secret(data={"a": PLACEHOLDERS.of("YWJj ZGVm")})
+
+
+def test_short_values_are_hidden_in_messages() -> None:
+    rules = [FieldRule.of({"kind": "ConfigMap", "pointers": ["/data/port"]})]
+    mask = Mask(PLACEHOLDERS, rules).with_secrets_of([config_map(port=48213), secret(stringData={"pin": "4821"})])
+    port, pin = PLACEHOLDERS.of("48213"), PLACEHOLDERS.of("4821")
+    assert (
+        mask.text("spec.port: Invalid value: 48213: must be less") == f"spec.port: Invalid value: {port}: must be less"
+    )
+    assert mask.text(f"can't decode {encoded('4821')}, line 48213") == f"can't decode {pin}, line 48213"
 
 
 def test_names_of_objects_are_no_secrets() -> None:

@@ -635,6 +635,14 @@ def test_names_that_would_lead_to_another_path_are_refused(name: str) -> None:
     assert len(error_of(config(name))) < 200
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("a\x9b31m", "a\\x9b31m"), ("a\u202eb", "a\\u202eb"), ("a\u200bb", "a\\u200bb"), ("a\ufe0f", "a\\ufe0f")],
+)
+def test_names_that_nobody_can_see_are_refused(name: str, shown: str) -> None:
+    assert error_of(config(name)).endswith(f"has a metadata.name that no object can have: '{shown}'")
+
+
 @pytest.mark.parametrize("name", ["system:node-reader", "a.b-c", "A_b", "...", "..a", "a" * 253, "é", "x=y~z"])
 def test_names_that_some_kind_may_have_are_left_to_the_server(name: str) -> None:
     assert one(config(name))["metadata"]["name"] == name

@@ -123,3 +123,15 @@ def test_facts_come_from_the_reply_and_the_body() -> None:
         "u", "7", 2, ownership_hash(KEY, LIVE["metadata"]), body_hash(KEY, body), "c/1"
     )
     assert body_hash(KEY, body) != body_hash(b"other", body)
+
+
+def test_rules_that_a_controller_gathers_do_not_count() -> None:
+    def role(rules: list[Any], *managers: str, **fields: Any) -> dict[str, Any]:
+        entries = [{"manager": manager, "operation": "Apply", "fieldsV1": {}} for manager in ("ours", *managers)]
+        return {"kind": "ClusterRole", "metadata": {"name": "a", "managedFields": entries}, "rules": rules, **fields}
+
+    gathering = {"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}}
+    before = fingerprint(KEY, role([], **gathering))
+    assert fingerprint(KEY, role([{"verbs": ["get"]}], "clusterrole-aggregation-controller", **gathering)) == before
+    assert fingerprint(KEY, role([], "somebody", **gathering)) != before
+    assert fingerprint(KEY, role([])) != fingerprint(KEY, role([{"verbs": ["get"]}]))

@@ -17,6 +17,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.preview i
     markdown_preview,
 )
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.review import Review, ReviewedAddon
+from tests.unit.model.counted_calls import calls_of
 from tests.unit.model.made_review import EVIL, HOSTILE, addon, changed, every_sort, item, review
 
 READER = MarkdownIt("commonmark").enable("table")
@@ -272,6 +273,17 @@ def test_of_many_add_ons_those_with_changes_stay_in_the_table() -> None:
     shown = text.count("\n| `quiet-")
     assert shown > 20
     assert f"**Cut**: {200 - shown} more add-ons, 0 of them with something to tell." in text
+
+
+def test_the_work_grows_with_the_number_of_add_ons_and_not_with_its_square() -> None:
+    def made(count: int) -> Review:
+        return review(*(addon(f"add-on-{number}", [changed(f"o{n}") for n in range(10)]) for number in range(count)))
+
+    few, many = made(25), made(100)
+    assert calls_of(lambda: markdown_preview(many, 5000)) < 5 * calls_of(lambda: markdown_preview(few, 5000))
+    assert calls_of(lambda: markdown_preview(many, DEFAULT_SIZE)) < 5 * calls_of(
+        lambda: markdown_preview(few, DEFAULT_SIZE)
+    )
 
 
 def test_hidden_objects_are_named_if_there_is_room() -> None:

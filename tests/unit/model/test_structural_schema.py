@@ -4,11 +4,14 @@ but for formats, which are not looked at."""
 from __future__ import annotations
 
 import copy
+import difflib
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from ansible_collections.rendimiento.addons.plugins.module_utils.model import structural_schema
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.structural_schema import (
     MOST_FAULTS,
     StructuralSchema,
@@ -22,7 +25,7 @@ def mapping(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties}
 
 
-def keyed(keys: list[str], **properties: Any) -> dict[str, Any]:
+def keyed(keys: list[Any], **properties: Any) -> dict[str, Any]:
     return {
         "type": "array",
         "x-kubernetes-list-type": "map",
@@ -307,6 +310,9 @@ def test_another_version_has_another_schema() -> None:
         mapping(a={"$ref": "file:///etc/passwd"}),
         mapping(a={"anyOf": ["text"]}),
         mapping(a={"not": 5}),
+        mapping(a=keyed([{}], name=TEXT)),
+        mapping(a=keyed([[]], name=TEXT)),
+        mapping(a=keyed(["name", 5], name=TEXT)),
     ],
 )
 def test_a_broken_schema_is_none(schema: Any) -> None:
@@ -386,6 +392,38 @@ def test_a_schema_that_takes_for_ever_is_given_up(schema: dict[str, Any], spec: 
     made.faults(thing(spec))
     made.faults(thing(spec))
     assert time.thread_time() - start < 6
+
+
+def test_b38_similar_fields_are_looked_for_among_few_and_for_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+    real = difflib.get_close_matches
+
+    def counted(name: str, candidates: Sequence[str], **options: Any) -> list[str]:
+        compared.append(len(candidates))
+        return real(name, candidates, **options)
+
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    made = of(mapping(spec=mapping(**{f"property{number:05}WithALongName": TEXT for number in range(20_000)})))
+    faults = made.faults(thing({f"property{number:05}WithALongNamf": 1 for number in range(50)}))
+    assert "did you mean property00000WithALongName?" in faults[0]
+    assert len(faults) == MOST_FAULTS
+    assert sum(compared) <= 500
+
+
+def test_of_a_very_long_enum_as_many_words_are_looked_at_as_time_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structural_schema, "_MOST_SECONDS", -1.0)
+    words = {"enum": [f"word{number}" for number in range(1000)]}
+    assert of(mapping(spec=mapping(a=words))).faults(thing({"a": "other"})) == []
+    few = of(mapping(spec=mapping(a={"enum": ["A"]})))
+    monkeypatch.undo()
+    assert few.faults(thing({"a": "other"})) == ["spec.a: has to be one of A"]
+
+
+def test_of_a_long_enum_the_first_words_are_told() -> None:
+    made = of(mapping(spec=mapping(a={"enum": list(range(15))})))
+    assert made.faults(thing({"a": 20})) == ["spec.a: has to be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 5 more"]
+    assert made.faults(thing({"a": 14})) == []
+    assert made.faults(thing({"a": True})) != []
 
 
 # The server's own kinds

@@ -125,3 +125,9 @@ def test_remarks_on_every_connected_render_are_left_out() -> None:
         'inaccuracies."\nlevel=WARN msg="this chart is deprecated"\n'
     )
     assert without_notes(text) == 'level=WARN msg="this chart is deprecated"\n'
+
+
+def test_what_a_chart_says_itself_is_no_word_of_the_cluster() -> None:
+    assert (
+        cluster_fault("Error: execution error at (app/templates/a.yaml:1:4): error calling lookup: swordfish") is None
+    )

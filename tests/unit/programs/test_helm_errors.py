@@ -48,6 +48,11 @@ TEMPLATE_ERRORS = {
         f'    error calling include:\ntemplate: no template "nix" associated with template "gotpl"{DEBUG}',
         f'web/templates/a.yaml:5: there is no template "nix" at <include "nix" .>. {TEMPLATE_HINT}',
     ),
+    "unknown include of a name from elsewhere": (
+        'Error: web/templates/a.yaml:5:8\n  executing "web/templates/a.yaml" at <include $x .>:\n'
+        f'    error calling include:\ntemplate: no template "s3cret" associated with template "gotpl"{DEBUG}',
+        f"web/templates/a.yaml:5: there is no template of this name at <include $x .>. {TEMPLATE_HINT}",
+    ),
     "endless include": (
         'Error: template: web/templates/a.yaml:1:3: executing "web/templates/a.yaml" at <include "x" .>: error calling '
         'include: template: web/templates/_h.tpl:1:19: executing "x" at <include "x" .>: error calling include: '
@@ -233,6 +238,38 @@ def test_secrets_are_hidden_also_as_go_quotes_them() -> None:
     stderr = 'Error: execution error at (a/templates/b.yaml:1:1): key "one\\ntwo" or one\ntwo or sesame-open is weak\n'
     error = template_error(stderr, {"sesame", "one\ntwo", "sesame-open", ""})
     assert error.message == 'key "…" or … or … is weak'
+
+
+KEY_FILE = "first line\n  second line\nthird"
+
+
+@pytest.mark.parametrize(
+    ("quoted", "shown"),
+    [
+        ("    first line\n      second line\n    third", "…"),
+        (KEY_FILE.replace("\n", "\n\t\t"), "…"),
+        ("Zmlyc3QgbGluZQogIHNlY29uZCBsaW5lCnRoaXJk", "…"),
+        ("8.472938412e+09", "…"),
+        ("pin 4829 of 48291", "pin … of 48291"),
+        ("true", "true"),
+    ],
+)
+def test_values_are_hidden_in_the_forms_of_templates(quoted: str, shown: str) -> None:
+    secrets = {KEY_FILE, "8.472938412e+09", "4829", "true", "abc"}
+    error = template_error(f"Error: execution error at (a/templates/b.yaml:1:1): it is {quoted} abc\n", secrets)
+    assert (error.subject, error.message) == ("a/templates/b.yaml:1", f"it is {shown} abc")
+
+
+def test_with_too_many_values_to_look_for_no_text_is_shown() -> None:
+    secrets = {f"value-{number}" for number in range(100_000)}
+    error = template_error("Error: execution error at (a/templates/b.yaml:1:1): no value-7\n", secrets)
+    assert "value-7" not in str(error)
+    assert "too many" in str(error)
+
+
+def test_helm_without_memory() -> None:
+    text = "fatal error: runtime: cannot allocate memory\n\ngoroutine 1 [running]:\n"
+    assert str(template_error(text)) == "helm needs too much memory. Look for what repeats itself in the chart."
 
 
 def test_a_message_has_an_end() -> None:

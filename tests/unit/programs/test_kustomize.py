@@ -234,6 +234,24 @@ def test_errors_of_patches(text: str, patch: str, message: str) -> None:
     assert str(patch_error(text, Path("/r"), patch)) == message
 
 
+OUT_OF_MEMORY = [
+    "runtime: out of memory: cannot allocate 134217728-byte block (641433600 in use)\nfatal error: out of memory\n\n"
+    "goroutine 1 gp=0x32a3dbd2c1e0 m=4 mp=0x32a3dbd77808 [running]:\nruntime.throw({0xad58c6?, 0x3f61?})\n",
+    "fatal error: failed to reserve page summary memory\n\nruntime stack:\nruntime.throw({0xae8e80?, 0x20000000?})\n",
+    "fatal error: runtime: cannot allocate memory\n\ngoroutine 1 [running]:\n",
+]
+
+
+@pytest.mark.parametrize("text", OUT_OF_MEMORY)
+def test_that_memory_ran_out_is_told_without_the_dump(text: str) -> None:
+    assert str(patch_error(text, Path("/r"), "patches[0]")) == (
+        "patches[0]: kustomize needs too much memory. Look for operations that copy what others copied."
+    )
+    assert str(build_error(text, Path("/r"), "over")) == (
+        "over: kustomize needs too much memory. Look for what repeats itself in the source."
+    )
+
+
 def test_long_errors_are_cut() -> None:
     assert len(build_error("Error: " + "word " * 500, Path("/r"), "over").message) == 301
 

@@ -308,6 +308,31 @@ def test_a_merge_patch_changes_nothing_else_in_its_object(workshop: Workshop) ->
     assert result == [{**one, "patched": True} for one in STRANGE]
 
 
+OWN_ANNOTATIONS = {
+    "alpha.config.kubernetes.io/transformations": "x",
+    "config.k8s.io/id": "1",
+    "config.kubernetes.io/index": "0",
+    "config.kubernetes.io/origin": "path: a",
+    "config.kubernetes.io/path": "a.yaml",
+    "internal.config.kubernetes.io/allowNameChange": "enabled",
+    "internal.config.kubernetes.io/index": "0",
+    "internal.config.kubernetes.io/needsHashSuffix": "enabled",
+    "internal.config.kubernetes.io/path": "a.yaml",
+    "internal.config.kubernetes.io/previousNames": "x,y",
+    "internal.config.kubernetes.io/refBy": "x",
+    "kustomize.config.k8s.io/needs-hash": "true",
+}
+
+
+@pytest.mark.parametrize("name", ["other", "annotated"])
+def test_annotations_that_kustomize_takes_for_its_own_come_back(workshop: Workshop, name: str) -> None:
+    annotated = config_map("annotated")
+    annotated["metadata"]["annotations"] = OWN_ANNOTATIONS
+    objects = [annotated, config_map("other")]
+    result = made(workshop, objects, add("/data", {"x": "y"}, name=name))
+    assert result == [{**one, "data": {"x": "y"}} if one["metadata"]["name"] == name else one for one in objects]
+
+
 UNFIT: list[tuple[Object, str]] = [
     (thing("odd", "AllowList", items=[{"a": 1}]), "kustomize takes its kind for a list of objects"),
     (thing("odd", spec=[None]), "a list in it has an empty item"),
@@ -406,6 +431,15 @@ def test_a_patch_that_does_not_apply_is_named(workshop: Workshop, patch: Patch, 
     place, _, rest = found.partition(": ")
     assert (place.partition("]:")[0].rstrip("]"), rest) == ("patches[1", message)
     assert SECRET not in found
+
+
+@pytest.mark.parametrize("bad", [0, 1, 20, 39])
+def test_the_patch_that_does_not_apply_is_found_among_many_with_few_builds(workshop: Workshop, bad: int) -> None:
+    patches = [FINE] * 40
+    patches[bad] = add("/spec/a", "x", name="a")
+    found = message_of(workshop, [config_map("a")], *patches)
+    assert found == f"patches[{bad}]: add of /spec/a does not apply. Add what it is in first."
+    assert workshop.started.count("kustomize build") <= 8
 
 
 def test_a_patch_of_a_file_is_named_with_its_file_and_line(workshop: Workshop) -> None:

@@ -9,6 +9,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from ...model.yaml_documents import read_documents, reads_as_text
 from ...programs.chart_files import chart_texts
 from ...programs.cluster_faults import unlisted
 from ...programs.helm import ClusterFaultError, Connection, Helm, unanswered
-from ...programs.helm_errors import warnings_of
+from ...programs.helm_errors import ChartRefusalError, warnings_of
 from ...repository.git import SYMBOLIC_LINK
 from .charts import Chart, find_chart
 from .git_folder import refuse_lfs_pointer
@@ -33,6 +34,7 @@ from .source import Preparation, Rendered, SourceRequest, another_second, second
 _SECRET_NAME = re.compile(r"pass|pwd|secret|token|key|credential|auth|private|cert|salt|dsn|webhook", re.IGNORECASE)
 _SHORTEST_SECRET = 4
 _SHORTEST_TEXT = 12
+_SHORTEST_NUMBER = 6
 
 
 class HelmSource:
@@ -222,16 +224,21 @@ class _Render:
     def _template(
         self, cluster: ClusterFacts, connection: Connection | None = None
     ) -> tuple[list[SourceObject], list[str]]:
-        output = self.helm.template(
-            self.chart,
-            release=self.request.definition.release_name,
-            namespace=self.request.definition.namespace,
-            values_files=self.values_files,
-            cluster=cluster,
-            check_values=self.check_values,
-            secrets=self.secrets,
-            connection=connection,
-        )
+        try:
+            output = self.helm.template(
+                self.chart,
+                release=self.request.definition.release_name,
+                namespace=self.request.definition.namespace,
+                values_files=self.values_files,
+                cluster=cluster,
+                check_values=self.check_values,
+                secrets=self.secrets,
+                connection=connection,
+            )
+        except ChartRefusalError as error:
+            if connection:
+                raise error.without_text("since the chart can read Secrets of the cluster") from error
+            raise
         if connection:
             self._see_answered(cluster, unlisted(output.errors))
         documents, warnings = read_helm_output(output.text, "chart")
@@ -263,8 +270,15 @@ def _written(values: list[_ValuesFile], folder: Path) -> list[Path]:
 
 
 def _confidential(value: Any, named: bool = False) -> set[str]:
-    """Values that no message may repeat: those whose keys say so, and all texts long enough to be a secret."""
+    """Values that no message may repeat: those whose keys say so, and all texts long enough to be a secret.
+
+    Numbers are there as Go writes them.
+    """
     match value:
+        case bool():
+            return set()
+        case int() | float() if named:
+            return set(_number_texts(value))
         case dict():
             found = (_confidential(one, named or bool(_SECRET_NAME.search(key))) for key, one in value.items())
             return set().union(*found)
@@ -273,3 +287,12 @@ def _confidential(value: Any, named: bool = False) -> set[str]:
         case str() if len(value) >= (_SHORTEST_SECRET if named else _SHORTEST_TEXT):
             return {value}
     return set()
+
+
+def _number_texts(number: float) -> Iterator[str]:
+    """With all digits and with an exponent: which one it is depends on the function that writes it."""
+    digits = Decimal(repr(number)).normalize()
+    if len(digits.as_tuple().digits) >= _SHORTEST_NUMBER:
+        mantissa, _, exponent = f"{digits:e}".partition("e")
+        yield f"{digits:f}"
+        yield f"{mantissa}e{int(exponent):+03d}"

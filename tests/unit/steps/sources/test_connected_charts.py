@@ -197,7 +197,7 @@ def test_a_server_that_takes_too_long(workshop: Workshop, cluster: MadeCluster) 
 @pytest.mark.parametrize(
     ("template", "message"),
     [
-        ('{{ $x := lookup "v1" "Secret" "w" "db" }}{{ fail "give me a password" }}', "give me a password"),
+        ('{{ $x := lookup "v1" "Secret" "w" "db" }}{{ fail "give me a password" }}', "ends its render"),
         ('{{ $x := lookup "v1" "Secret" "w" "db" }}{{ .Values.a.b.c }}', "nil pointer evaluating"),
         ('{{ $x := lookup "v1" "Secret" "w" "db" }}{{ if }}', "is no valid template"),
     ],
@@ -209,6 +209,18 @@ def test_a_fault_of_the_template_is_no_fault_of_the_cluster(
         rendered(workshop, chart({"templates/a.yaml": template}))
     assert "lookups" not in str(caught.value)
     assert workshop.started.count("helm template") == 1
+
+
+def test_what_a_connected_chart_says_itself_is_not_shown_since_it_can_quote_secrets(
+    workshop: Workshop, cluster: MadeCluster
+) -> None:
+    quoted = '{{ $x := lookup "v1" "Secret" "w" "db" }}\n{{ fail (printf "it is %s" "hunter2 of the cluster") }}'
+    with pytest.raises(AddonError) as caught:
+        rendered(workshop, chart({"templates/a.yaml": quoted}))
+    assert str(caught.value) == (
+        "c/templates/a.yaml:2: the chart ends its render; its message is not shown, since the chart can read Secrets "
+        "of the cluster. Helm template --dry-run=server shows it."
+    )
 
 
 def test_a_chart_that_needs_what_it_can_not_read_says_both(workshop: Workshop, cluster: MadeCluster) -> None:

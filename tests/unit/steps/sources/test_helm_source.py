@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -404,6 +405,43 @@ def test_no_message_repeats_what_looks_like_a_secret(workshop: Workshop) -> None
     with pytest.raises(AddonError) as caught:
         rendered(workshop, values={"db": {}, "host": "postgres://user:hunter2@db.lan/x"})
     assert "hunter2" not in str(caught.value)
+
+
+SECRET_VALUES = {
+    "password": "first-Line-1\nsecond-2\nthird",
+    "pin": 48291,
+    "db": {"password": 8472938412, "token": 0.123456789},
+    "tls": {"key": "sesame"},
+}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        ".Values.password",
+        ".Values.password | indent 4",
+        ".Values.password | b64enc",
+        ".Values.password | quote",
+        ".Values.db.password",
+        ".Values.db.password | int64",
+        ".Values.db.token",
+        'printf "%v" .Values.db.password | b64enc',
+        ".Values.tls.key | b64enc",
+        'printf "x-%s-y" (.Values.password | nindent 2)',
+        "toYaml .Values.db",
+        "toJson .Values.db",
+        "urlquery .Values.password",
+    ],
+)
+def test_no_message_repeats_a_value_in_another_form(workshop: Workshop, expression: str) -> None:
+    with pytest.raises(AddonError) as caught:
+        rendered(workshop, chart({"templates/a.yaml": f"{{{{ fail (print ({expression})) }}}}"}), values=SECRET_VALUES)
+    message = str(caught.value)
+    assert message.startswith("c/templates/a.yaml:1: ")
+    assert "…" in message
+    parts = ["first-Line", "second-2", "third", "8472938412", "8.47", "123456789", "sesame", "1.2345"]
+    encoded = [base64.b64encode(one.encode()).decode() for one in ("first-Line-1\n", "8.472938412e+09", "sesame")]
+    assert [part for part in (*parts, *(text[:8] for text in encoded)) if part in message] == []
 
 
 def test_nothing_is_left_in_the_work_folder(workshop: Workshop) -> None:
