@@ -59,7 +59,3 @@ def why_never_ignored(path: Path) -> str:
 def path_of_pointer(pointer: str) -> Path:
     """``/metadata/annotations/a.io~1b`` to ``("metadata", "annotations", "a.io/b")``."""
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
-
-
-def pointer_of_path(path: Iterable[str]) -> str:
-    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in path)

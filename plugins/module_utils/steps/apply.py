@@ -162,15 +162,13 @@ class _Application:
         if item.generated and live is not None:
             return None
         if live is not None and (live["metadata"].get("labels") or {}).get(OWNER_LABEL) == self.name:
-            # A repeated request finds its own work done.
-            predicted: Manifest = client.apply(path, body, dry_run=True, force=True).body
-            if predicted == live:
-                return live
+            self._refuse_unless_done(item, path, body, live, "somebody made it")
+            return live
         raise _moved(item, "somebody made it")
 
     def _update(self, item: PlanItem, path: str, body: Manifest) -> Manifest:
         """Apply onto the very object that was planned; writes to its status in between do not matter."""
-        client, version, expected = self.session.acting, item.resource_version, item.fingerprint
+        version, expected = item.resource_version, item.fingerprint
         writes = self._writes(item, path, body)
         for _attempt in range(_GUARD_ATTEMPTS * len(writes)):
             try:
@@ -191,13 +189,18 @@ class _Application:
             if live["metadata"]["uid"] != item.uid:
                 raise _moved(item, "it was deleted and made again")
             if expected and fingerprint(self.session.key, live) != expected:
-                # A repeated request finds its own work done: then there is nothing left to apply.
-                predicted: Manifest = client.apply(path, body, dry_run=True, force=True).body
-                if predicted == live:
-                    return live
-                raise _moved(item, "it was changed")
+                self._refuse_unless_done(item, path, body, live, "it was changed")
+                return live
             version = _version(live)
         raise _moved(item, "it changes all the time")
+
+    def _refuse_unless_done(self, item: PlanItem, path: str, body: Manifest, live: Manifest, what: str) -> None:
+        """A repeated request finds its own work done: then there is nothing left to apply.
+
+        :raises PlanError: an apply would change something, so it was somebody else's work.
+        """
+        if self.session.acting.apply(path, body, dry_run=True, force=True).body != live:
+            raise _moved(item, what)
 
     def _writes(self, item: PlanItem, path: str, body: Manifest) -> list[Callable[[str], Manifest]]:
         """What is written, one after the other, each to the object in the version that the one before left."""

@@ -52,7 +52,7 @@ class SourcePlanner:
         bundles = [self.bundle, *bundles_of_dependencies(self.session, self.bundle.name)]
         self._bringing = [(item.key, item.manifest) for bundle in bundles for item in bundle.objects]
         brought = [manifest for _key, manifest in self._bringing]
-        self._schemas = Schemas(self.session, filter(is_definition, brought))
+        self._schemas = Schemas(self.session, brought)
         self._bodies = Bodies(self.session, self.bundle.name, self._schemas, brought)
         self._clashes = bundle_faults(item.manifest for item in self.bundle.objects)
 
@@ -108,7 +108,7 @@ class SourcePlanner:
 
     def _item(self, item: BundleObject) -> PlanItem:
         key, group = item.key, item.key.group
-        made = PlanItem(key, item.version, "blocked", "unknown", source=item.source, generated=item.generated)
+        made = _undecided(item)
         resource = self.session.discovery.find(group, item.version, key.kind)
         try:
             if faults := [*object_faults(item.manifest), *self._clashes.get(key, [])]:
@@ -122,7 +122,7 @@ class SourcePlanner:
             else:
                 self._check(made, item, resource)
         except AddonError as error:
-            made = PlanItem(key, item.version, "blocked", "unknown", source=item.source, generated=item.generated)
+            made = _undecided(item)
             try:
                 self._failed(made, item, error)
             except AddonError as other:
@@ -279,6 +279,10 @@ class SourcePlanner:
         if self.session.info.options.impersonate:
             return "Grant that right to the account in addon_impersonate"
         return "Grant that right, or act as an account that has it with addon_impersonate"
+
+
+def _undecided(item: BundleObject) -> PlanItem:
+    return PlanItem(item.key, item.version, "blocked", "unknown", source=item.source, generated=item.generated)
 
 
 def _version(manifest: Manifest) -> str:
