@@ -467,11 +467,16 @@ def _takeover_differences(item: PlanItem, before: Manifest | None, live: Manifes
         return
     had, has = _owners(before), _owners(live)
     ours = has.get(FIELD_MANAGER, set())
-    lost = {(who, field) for who, fields in had.items() for field in fields - has.get(who, set()) if field in ours}
-    lost = {(who, field) for who, field in lost if who != FIELD_MANAGER}
+    gone = {(who, field) for who, fields in had.items() for field in fields - has.get(who, set())}
+    lost = {(who, field) for who, field in gone if who != FIELD_MANAGER and _within(field, ours)}
     told = {(one.manager, one.field) for one in item.takes_over if one.manager != MADE_BY_THE_APPLY}
     if lost != told:
         yield f"takes over {sorted(told)}, and what others lost was {sorted(lost)}"
+
+
+def _within(field: str, fields: set[str]) -> bool:
+    """Whether a field, or something in it, is one of these."""
+    return any(one == field or one.startswith((f"{field}.", f"{field}[")) for one in fields)
 
 
 def _owners(manifest: Manifest) -> dict[str, set[str]]:

@@ -187,7 +187,10 @@ def without_empty(fields: FieldTree, value: Any) -> FieldTree:
         inside = _inside(value, name)
         if inside in ({}, []) and name != ".":
             continue
-        kept[name] = without_empty(below, inside) if below else {}
+        left = without_empty(below, inside) if below else {}
+        # Without anything below it, a field would be owned as a whole.
+        if left or not below:
+            kept[name] = left
     return kept
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .managed_fields import Entry, entries_of
+from .managed_fields import Entry, entries_of, without_empty
 from .names import LAST_APPLIED_ANNOTATION
 from .objects import Manifest
 
@@ -40,7 +40,11 @@ _MARK_LABELS = re.compile(
 
 
 def absorbable(manifest: Manifest, api_version: str) -> list[Entry]:
-    """The entries of former tools; those of subresources, and of other API versions, whose paths differ, stay."""
+    """The entries of former tools that own something of the object that is not empty.
+
+    Those of subresources, and of other API versions, whose paths differ, stay. So do those of nothing but empty fields:
+    united with ours they would be an entry without fields, which the server drops (observed).
+    """
     applied = LAST_APPLIED_ANNOTATION in (manifest["metadata"].get("annotations") or {})
     return [
         entry
@@ -48,6 +52,7 @@ def absorbable(manifest: Manifest, api_version: str) -> list[Entry]:
         if not entry.subresource
         and entry.api_version == api_version
         and (_INSTALLERS.fullmatch(entry.manager) or (applied and entry.manager in _LIBRARIES))
+        and without_empty(entry.fields, manifest)
     ]
 
 

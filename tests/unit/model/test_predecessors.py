@@ -9,9 +9,10 @@ import pytest
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.predecessors import absorbable, without_marks
 
 
-def owned_by(manager: str, **fields: str) -> dict[str, Any]:
-    entry = {"manager": manager, "operation": "Update", "apiVersion": "v1", "fieldsV1": {}, **fields}
-    return {"metadata": {"managedFields": [entry]}}
+def owned_by(manager: str, **fields: Any) -> dict[str, Any]:
+    entry: dict[str, Any] = {"manager": manager, "operation": "Update", "apiVersion": "v1"}
+    entry |= {"fieldsV1": {"f:data": {"f:a": {}}}, **fields}
+    return {"metadata": {"managedFields": [entry]}, "data": {"a": "1"}}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,12 @@ def test_former_tools(manager: str, absorbed: bool) -> None:
 def test_subresources_and_other_versions_stay() -> None:
     assert absorbable(owned_by("kubectl", subresource="scale"), "v1") == []
     assert absorbable(owned_by("kubectl"), "v2") == []
+
+
+@pytest.mark.parametrize("data", [{}, {"a": {}}, {"a": []}])
+def test_what_owns_only_empty_fields_stays(data: dict[str, Any]) -> None:
+    manifest = owned_by("kubectl", fieldsV1={"f:data": {"f:a": {}}})
+    assert absorbable({**manifest, "data": data}, "v1") == []
 
 
 @pytest.mark.parametrize("manager", ["OpenAPI-Generator", "Go-http-client"])
