@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..model.errors import DocumentError, RenderError, RepositoryError
+from ..model.errors import DocumentError, RenderError
 from ..model.kustomize_objects import Identity, manifests_of_kustomize, outline, sort_out, text_for_kustomize
 from ..model.normalise import SourceObject, flatten
 from ..model.objects import Manifest
@@ -23,8 +23,8 @@ from ..model.yaml_documents import read_documents
 from ..programs.kustomize import Kustomize
 from ..programs.kustomize_errors import patch_error, warnings_of
 from ..programs.program import Output, ProgramError
-from ..repository.git import SYMBOLIC_LINK, Checkout
-from .sources.git_folder import refuse_lfs_pointer
+from ..repository.git import Checkout
+from .sources.git_folder import committed_file
 from .sources.source import Preparation, Rendered, SourceRequest
 
 _CORRECT_TARGET = "correct target: each of its fields has to match, as a regular expression, from end to end"
@@ -66,24 +66,7 @@ def _patch(number: int, entry: dict[str, Any], checkout: Checkout) -> _Patch:
     if "patch" in entry:
         return _Patch(place, entry["patch"].encode(), fields)
     path = posixpath.normpath(entry["path"])
-    return _Patch(f"{place}, {path}", _committed(checkout, path, f"{place}.path"), fields)
-
-
-def _committed(checkout: Checkout, path: str, field: str) -> bytes:
-    try:
-        entries = checkout.entries(posixpath.dirname(path) or ".", recursive=False)
-    except RepositoryError:
-        entries = []
-    found = [entry for entry in entries if entry.path == path]
-    if not found or found[0].kind != "blob" or found[0].mode == SYMBOLIC_LINK:
-        what = "is a symbolic link" if found and found[0].mode == SYMBOLIC_LINK else "is no file"
-        raise RenderError(f"{field}: {path} {what} of commit {checkout.commit[:12]}", hint="correct the path")
-    content = checkout.read(found)[path]
-    try:
-        refuse_lfs_pointer(content, path)
-    except RenderError as error:
-        raise RenderError(f"{field}: {path} {error.message}", hint=error.hint) from error
-    return content
+    return _Patch(f"{place}, {path}", committed_file(checkout, path, f"{place}.path"), fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -472,7 +472,7 @@ def test_without_objects_no_target_selects_any(workshop: Workshop) -> None:
         ("none/a.yaml", "patches[1].path: none/a.yaml is no file of commit *. Correct the path."),
         ("p", "patches[1].path: p is no file of commit *. Correct the path."),
         ("p/link.yaml", "patches[1].path: p/link.yaml is a symbolic link of commit *. Correct the path."),
-        ("p/lfs.yaml", "patches[1].path: p/lfs.yaml is a Git LFS pointer, not the file. Commit the file itself."),
+        ("p/lfs.yaml", "patches[1].path: p/lfs.yaml: is a Git LFS pointer, not the file. Commit the file itself."),
     ],
 )
 def test_files_that_are_none(workshop: Workshop, path: str, message: str) -> None:

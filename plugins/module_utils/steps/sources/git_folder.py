@@ -1,10 +1,12 @@
-"""A folder of a commit as a source: what is in it, and what no source can be made of."""
+"""Folders and files of a commit as sources: what is in them, and what no source can be made of."""
 
 from __future__ import annotations
 
+import posixpath
+
 from ...model.definition import Definition
 from ...model.errors import RenderError, RepositoryError
-from ...repository.git import SUBMODULE, Checkout, TreeEntry
+from ...repository.git import SUBMODULE, SYMBOLIC_LINK, Checkout, TreeEntry
 
 _LFS_HEADER = "version https://git-lfs.github.com/spec/"
 
@@ -22,6 +24,25 @@ def folder_entries(checkout: Checkout, path: str) -> list[TreeEntry]:
         if entry.mode == SUBMODULE:
             raise RenderError("is a git submodule, which is not fetched", subject=entry.path, hint="copy its files")
     return entries
+
+
+def committed_file(checkout: Checkout, path: str, field: str) -> bytes:
+    """The content of a file of the commit, by its normalised path from the root of the repository.
+
+    :param field: the definition's field that names it.
+    :raises RenderError: it is missing, something else than a file, or a Git LFS pointer.
+    """
+    try:
+        entries = checkout.entries(posixpath.dirname(path) or ".", recursive=False)
+    except RepositoryError:
+        entries = []
+    found = [entry for entry in entries if entry.path == path]
+    if not found or found[0].kind != "blob" or found[0].mode == SYMBOLIC_LINK:
+        what = "is a symbolic link" if found and found[0].mode == SYMBOLIC_LINK else "is no file"
+        raise RenderError(f"{field}: {path} {what} of commit {checkout.commit[:12]}", hint="correct the path")
+    content = checkout.read(found)[path]
+    refuse_lfs_pointer(content, f"{field}: {path}")
+    return content
 
 
 def refuse_lfs_pointer(content: bytes | str, path: str) -> None:

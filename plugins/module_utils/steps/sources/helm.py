@@ -16,7 +16,7 @@ from typing import Any
 from ...model.chart_questions import asked_by, asks_the_clock, looks_up, may_be_random
 from ...model.cluster_facts import Asked, ClusterFacts
 from ...model.definition import GitSource
-from ...model.errors import RenderError, RepositoryError
+from ...model.errors import RenderError
 from ...model.helm_output import read_helm_output
 from ...model.normalise import SourceObject, api_versions_of, flatten, hook_events
 from ...model.values_schema import is_values_schema, leads_elsewhere
@@ -26,9 +26,8 @@ from ...programs.chart_files import chart_texts
 from ...programs.cluster_faults import unlisted
 from ...programs.helm import ClusterFaultError, Connection, Helm, unanswered
 from ...programs.helm_errors import ChartRefusalError, warnings_of
-from ...repository.git import SYMBOLIC_LINK
 from .charts import Chart, find_chart
-from .git_folder import refuse_lfs_pointer
+from .git_folder import committed_file, refuse_lfs_pointer
 from .source import Preparation, Rendered, SourceRequest, another_second, second_of
 
 _SECRET_NAME = re.compile(r"pass|pwd|secret|token|key|credential|auth|private|cert|salt|dsn|webhook", re.IGNORECASE)
@@ -88,16 +87,7 @@ def _values_files(request: SourceRequest) -> Iterator[_ValuesFile]:
     definition, checkout = request.definition, request.checkout
     for path in definition.source.values_files:
         name = posixpath.normpath(path)
-        folder = posixpath.dirname(name) or "."
-        try:
-            found = [entry for entry in checkout.entries(folder, recursive=False) if entry.path == name]
-        except RepositoryError:
-            found = []
-        if not found or found[0].kind != "blob" or found[0].mode == SYMBOLIC_LINK:
-            what = "is a symbolic link" if found and found[0].mode == SYMBOLIC_LINK else "is no file"
-            raise RenderError(f"valuesFiles: {path} {what} of commit {checkout.commit[:12]}", hint="correct the path")
-        content = checkout.read(found)[name]
-        refuse_lfs_pointer(content, name)
+        content = committed_file(checkout, name, "valuesFiles")
         yield _ValuesFile(name, content, _values(content, name))
     if definition.values:
         # As JSON, whose keys and values no YAML reader takes for something else.

@@ -383,7 +383,7 @@ def test_a_slow_repository_is_waited_for_once(workshop: Workshop, charts: ChartR
         ({"v.yaml": "a: 1\n---\nb: 1"}, {"git": {"path": "c", "valuesFiles": ["v.yaml"]}},
          "v.yaml:3: a second document starts here, only one is expected"),
         ({"v.yaml": "version https://git-lfs.github.com/spec/v1\n"}, {"git": {"path": "c", "valuesFiles": ["v.yaml"]}},
-         "v.yaml: is a Git LFS pointer, not the file. Commit the file itself."),
+         "valuesFiles: v.yaml: is a Git LFS pointer, not the file. Commit the file itself."),
         ({}, {"valuesFrom": [{"secret": "s"}]},
          "valuesFrom: this version can't do that yet. Put the values into values."),
         ({"c/templates/big.yaml": "version https://git-lfs.github.com/spec/v1\n"}, {},
