@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .field_rules import Path
-from .fields import NOTHING
 from .objects import Manifest
 
 FieldTree = dict[str, Any]
@@ -145,17 +144,6 @@ def _unite(into: FieldTree, tree: FieldTree) -> None:
             _unite(known, below)
 
 
-def lost_with(absorbed: Iterable[FieldTree], kept: Iterable[FieldTree]) -> list[_Member]:
-    """What the absorbed trees own and the kept ones don't; what is within something that goes is not told apart.
-
-    A list item or a mapping of which somebody else owns a part stays, as server-side apply adds such things back.
-    """
-    others = members_of(union_of(kept))
-    held = {member[:length] for member in others for length in range(len(member) + 1)}
-    lost = {member for member in members_of(union_of(absorbed)) if member not in held and not _is_key(member)}
-    return sorted(member for member in lost if not any(member[:length] in lost for length in range(len(member))))
-
-
 def _is_key(member: _Member) -> bool:
     """Whether it is one of the fields by which an item of a list is told apart: the item stays, so does its key."""
     if len(member) < 2 or not member[-2].startswith("k:"):
@@ -163,17 +151,25 @@ def _is_key(member: _Member) -> bool:
     return member[-1].removeprefix("f:") in json.loads(member[-2][2:])
 
 
-def without(manifest: Manifest, members: Iterable[_Member]) -> tuple[Manifest, list[str]]:
-    """The object without these fields, and those that really went, such as ``.data.key`` or ``.spec.ports[port=80]``.
+def without(manifest: Manifest, absorbed: Iterable[FieldTree], kept: Iterable[FieldTree]) -> tuple[Manifest, list[str]]:
+    """The object without what the absorbed trees own and the kept ones don't, as server-side apply removes it.
 
-    What is empty stays, see ``without_empty``; a list that loses all its items goes with them. What is unchanged is
-    shared with the original.
+    A list item or a mapping of which somebody else owns a part stays, and what is empty before stays, too, see
+    ``without_empty``. What becomes empty goes, unless somebody owns it (observed; structured-merge-diff,
+    ``merge/update.go``). What is unchanged is shared with the original.
+
+    :returns: the object, and the fields that really went, such as ``.data.key`` or ``.spec.ports[port=80]``; what is
+        within something that goes is not told apart.
     """
-    removed: list[str] = []
-    kept: Manifest = manifest
-    for member in members:
-        kept = _without(kept, member, "", removed)
-    return kept, sorted(removed)
+    others = members_of(union_of(kept))
+    held = {member[:length] for member in others for length in range(len(member) + 1)}
+    lost = {member for member in members_of(union_of(absorbed)) if member not in held and not _is_key(member)}
+    removal = _Removal(held)
+    left: Manifest = manifest
+    for member in sorted(lost):
+        if not any(member[:length] in lost for length in range(len(member))):
+            left = removal.of(left, member)
+    return left, sorted(removal.removed)
 
 
 def without_empty(fields: FieldTree, value: Any) -> FieldTree:
@@ -202,31 +198,42 @@ def _inside(value: Any, name: str) -> Any:
     return None
 
 
-def _without(value: Any, steps: _Member, shown: str, removed: list[str]) -> Any:
-    name, rest = steps[0], steps[1:]
-    if isinstance(value, dict) and name.startswith("f:"):
-        field = name[2:]
-        if field not in value:
-            return value
-        title = f"{shown}.{field}"
-        if not rest and value[field] in ({}, []):
-            return value
-        changed = NOTHING if not rest else _without(value[field], rest, title, removed)
-        if not rest:
-            removed.append(title)
-        if changed is NOTHING or (changed == [] and value[field] != []):
-            return {key: one for key, one in value.items() if key != field}
-        return value if changed is value[field] else {**value, field: changed}
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            if _selects(name, item, index):
-                title = f"{shown}[{_title(name)}]"
-                if not rest:
-                    removed.append(title)
-                    return [*value[:index], *value[index + 1 :]]
-                changed = _without(item, rest, title, removed)
-                return value if changed is item else [*value[:index], changed, *value[index + 1 :]]
-    return value
+@dataclass
+class _Removal:
+    """Takes members out of an object and notes what went; ``held`` is what stays even when it becomes empty."""
+
+    held: set[_Member]
+    removed: list[str] = field(default_factory=list)
+
+    def of(self, value: Any, steps: _Member, above: _Member = (), shown: str = "") -> Any:
+        """The value without one member; ``above`` and ``shown`` are the way to it, as steps and in words."""
+        name, rest = steps[0], steps[1:]
+        path = (*above, name)
+        if isinstance(value, dict) and name.startswith("f:") and name[2:] in value:
+            key, inner = name[2:], value[name[2:]]
+            title = f"{shown}.{key}"
+            if rest:
+                changed = self.of(inner, rest, path, title)
+                if changed is inner:
+                    return value
+                # A list goes with its last item, whoever holds it.
+                if changed or (isinstance(changed, dict) and path in self.held):
+                    return {**value, key: changed}
+            elif inner in ({}, []):
+                return value
+            else:
+                self.removed.append(title)
+            return {other: one for other, one in value.items() if other != key}
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                if _selects(name, item, index):
+                    title = f"{shown}[{_title(name)}]"
+                    if not rest:
+                        self.removed.append(title)
+                        return [*value[:index], *value[index + 1 :]]
+                    changed = self.of(item, rest, path, title)
+                    return value if changed is item else [*value[:index], changed, *value[index + 1 :]]
+        return value
 
 
 def _title(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..cluster.client import JSON_PATCH, Client
 from ..model.errors import ClusterError
-from ..model.managed_fields import Entry, entries_of, lost_with, union_of, without, without_empty
+from ..model.managed_fields import Entry, entries_of, union_of, without, without_empty
 from ..model.names import FIELD_MANAGER
 from ..model.objects import Manifest
 from ..model.ownership import own_entry
@@ -39,8 +39,7 @@ def without_absorbed(applied: Manifest, absorbed: list[Entry]) -> tuple[Manifest
         for entry in entries_of(applied)
         if entry.subresource or (entry.manager, entry.operation, entry.api_version) not in going
     ]
-    lost = lost_with([entry.fields for entry in absorbed], staying)
-    return without(applied, lost)
+    return without(applied, [entry.fields for entry in absorbed], staying)
 
 
 def absorb(client: Client, path: str, live: Manifest, api_version: str, managers: list[str]) -> Manifest:

@@ -9,7 +9,6 @@ import pytest
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.managed_fields import (
     Entry,
     item_keys,
-    lost_with,
     members_of,
     owners_of,
     tree_at,
@@ -101,8 +100,23 @@ def test_what_is_lost_with_absorbed_entries(
     absorbed: dict[str, Any], kept: dict[str, Any], left: dict[str, Any], removed: list[str]
 ) -> None:
     manifest = {"data": {"a": "1", "b": "2"}}
-    assert without(manifest, lost_with([absorbed], [kept])) == (left, removed)
+    assert without(manifest, [absorbed], [kept]) == (left, removed)
     assert manifest == {"data": {"a": "1", "b": "2"}}
+
+
+@pytest.mark.parametrize(
+    ("kept", "left"),
+    [
+        ({}, {"data": {"b": "2"}}),
+        ({"f:spec": {"f:one": {}}}, {"spec": {"one": {}}, "data": {"b": "2"}}),
+        ({"f:spec": {"f:one": {"f:two": {}}}}, {"spec": {"one": {"two": {}}}, "data": {"b": "2"}}),
+        ({"f:spec": {".": {}}}, {"spec": {}, "data": {"b": "2"}}),
+    ],
+)
+def test_what_becomes_empty_goes_unless_somebody_owns_it(kept: dict[str, Any], left: dict[str, Any]) -> None:
+    manifest = {"spec": {"one": {"two": {"three": 3}}}, "data": {"a": "1", "b": "2"}}
+    absorbed: dict[str, Any] = {"f:spec": {"f:one": {"f:two": {"f:three": {}}}}, "f:data": {"f:a": {}}}
+    assert without(manifest, [absorbed], [kept]) == (left, [".data.a", ".spec.one.two.three"])
 
 
 def test_list_items_go_unless_somebody_owns_a_part_of_them() -> None:
@@ -110,18 +124,18 @@ def test_list_items_go_unless_somebody_owns_a_part_of_them() -> None:
         **{MAIN: {".": {}, "f:name": {}, "f:image": {}}, OTHER: {".": {}, "f:name": {}, "f:image": {}}}
     )
     ours = in_containers(**{MAIN: {".": {}, "f:name": {}, "f:image": {}}})
-    manifest, removed = without(deployment(), lost_with([absorbed], [ours]))
+    manifest, removed = without(deployment(), [absorbed], [ours])
     assert [item["name"] for item in manifest["spec"]["template"]["spec"]["containers"]] == ["main"]
     assert removed == [".spec.template.spec.containers[name=other]"]
     injector = in_containers(**{OTHER: {"f:image": {}}})
-    manifest, removed = without(deployment(), lost_with([absorbed], [ours, injector]))
+    manifest, removed = without(deployment(), [absorbed], [ours, injector])
     assert manifest["spec"]["template"]["spec"]["containers"][1] == {"name": "other", "image": "b"}
     assert removed == []
 
 
 def test_set_values_go_by_value() -> None:
     absorbed: dict[str, Any] = {"f:metadata": {"f:finalizers": {".": {}, 'v:"f"': {}}}}
-    manifest, removed = without(deployment(), lost_with([absorbed], [{"f:metadata": {"f:finalizers": {".": {}}}}]))
+    manifest, removed = without(deployment(), [absorbed], [{"f:metadata": {"f:finalizers": {".": {}}}}])
     assert "finalizers" not in manifest["metadata"], "a list goes with its last item"
     assert removed == ['.metadata.finalizers["f"]']
 
@@ -133,7 +147,7 @@ def test_what_is_empty_is_not_absorbed_and_stays() -> None:
     assert without_empty(absorbed, manifest) == {
         "f:spec": {"f:other": {}, "f:items": {'k:{"name":"a"}': {".": {}, "f:name": {}}}}
     }
-    kept, removed = without(manifest, lost_with([absorbed], [{"f:spec": {".": {}, "f:items": item}}]))
+    kept, removed = without(manifest, [absorbed], [{"f:spec": {".": {}, "f:items": item}}])
     assert kept == {"spec": {"parts": [], "limits": {}, "items": [{"name": "a", "env": []}]}}
     assert removed == [".spec.other"]
 
