@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..model.errors import ClusterError
+from ..model.wording import shortened
 
 _MESSAGE_LENGTH = 600
 
@@ -99,8 +100,7 @@ class ApiError(ClusterError):
             text = ", ".join(map(_told, self.causes))
         else:
             text = _without_structures(self.text) or f"the API server answered {self.status} to {self.method} {address}"
-        text = " ".join(text.split()).rstrip(".")
-        return text if len(text) <= _MESSAGE_LENGTH else f"{text[: _MESSAGE_LENGTH - 1]}…"
+        return shortened(" ".join(text.split()).rstrip("."), _MESSAGE_LENGTH)
 
     def _advice(self) -> str:
         if self.forbidden:

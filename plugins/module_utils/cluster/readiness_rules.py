@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..model.objects import GroupKind, Manifest, split_api_version
+from ..model.wording import shortened
 
 _REASON_LENGTH = 200
 
@@ -58,8 +59,7 @@ def _failed(reason: str) -> Readiness:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _REASON_LENGTH else f"{text[: _REASON_LENGTH - 1]}…"
+    return shortened(" ".join(text.split()), _REASON_LENGTH)
 
 
 def _deployment(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ..model.plan import PlanItem
 from ..model.review import bounded, most_important, ownership_lines
-from ..model.wording import printable
+from ..model.wording import cut, lines_of, printable
 
 Parameters = dict[str, Any]
 
@@ -109,7 +109,7 @@ def _too_long(text: str) -> bool:
 
 
 def diff_lines(items: list[PlanItem]) -> list[str]:
-    """The same as plain lines, for a report."""
+    """The same as plain lines, for a report; what bounds it is the number of objects, and of lines of each."""
     lines: list[str] = []
     chosen = most_important(items, _DIFF_OBJECTS)
     for item in chosen:
@@ -118,17 +118,9 @@ def diff_lines(items: list[PlanItem]) -> list[str]:
 
 
 def _texts(item: PlanItem) -> list[str]:
-    """The lines of the diff, or the reason where there is none.
-
-    ``splitlines`` would also split at the line separators of Unicode, which may stand within a value.
-    """
+    """The lines of the diff, or the reason where there is none."""
     text = item.unified(_DIFF_LINES) or f"{item.header}{f': {item.reason}' if item.reason else ''}"
-    return [_shortened(line) for line in text.removesuffix("\n").split("\n")]
-
-
-def _shortened(line: str) -> str:
-    more = len(line) - _LINE_CHARACTERS
-    return f"{line[:_LINE_CHARACTERS]}… {more} more characters" if more > 0 else line
+    return [cut(line, _LINE_CHARACTERS) for line in lines_of(text)]
 
 
 def _facts(item: PlanItem) -> list[str]:

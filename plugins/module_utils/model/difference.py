@@ -17,6 +17,7 @@ from .keyed_hash import canonical_json
 from .masking import Mask
 from .names import LAST_APPLIED_ANNOTATION, OWNER_LABEL
 from .objects import Manifest
+from .wording import counted, lines_of
 
 try:
     import jsonpatch
@@ -90,7 +91,7 @@ class Difference:
         if not self.changed:
             return ""
         head = [f"--- {header}", f"+++ {header}"]
-        made = _unified(_lines(self.before), _lines(self.after))
+        made = _unified(lines_of(self.before), lines_of(self.after))
         lines = list(itertools.islice(made, limit_lines))
         more = sum(1 for _ in made)
         if not lines and not more:
@@ -103,15 +104,18 @@ class Difference:
             more += max(0, len(lines) - kept)
             del lines[kept:]
         if more:
-            lines.append(f"… {more} more line{'s' if more > 1 else ''}")
+            lines.append(f"… {counted(more, 'more line')}")
         return "\n".join((*head, *lines)) + "\n"
 
 
 def differs(before: Manifest, after: Manifest) -> bool:
     """Whether two states of an object differ in what is compared."""
-    old, new = comparable(before), comparable(after)
-    # In Python True equals 1; in JSON they are different values.
-    return old != new or canonical_json(old) != canonical_json(new)
+    return not _equal(comparable(before), comparable(after))
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """In Python True equals 1; in JSON they are different values."""
+    return bool(one == other) and canonical_json(one) == canonical_json(other)
 
 
 def difference(before: Manifest | None, after: Manifest | None, mask: Mask) -> Difference:
@@ -119,12 +123,10 @@ def difference(before: Manifest | None, after: Manifest | None, mask: Mask) -> D
 
     A secret value that changed still shows as changed. For equal states no text is made: most objects do not differ.
     """
-    if before is not None and after is not None and not differs(before, after):
-        return Difference("", "", [])
-    old = None if before is None else mask.object(comparable(before))
-    new = None if after is None else mask.object(comparable(after))
-    # In Python True equals 1; in JSON they are different values.
-    if old == new and canonical_json(old) == canonical_json(new):
+    old, new = (None if state is None else comparable(state) for state in (before, after))
+    if not _equal(old, new):
+        old, new = (None if state is None else mask.object(state) for state in (old, new))
+    if _equal(old, new):
         return Difference("", "", [])
     return Difference(*_shortened(_text(old), _text(new)), _patch(old, new))
 
@@ -142,14 +144,9 @@ def _patch(old: Manifest | None, new: Manifest | None) -> list[dict[str, Any]]:
     return operations
 
 
-def _lines(text: str) -> list[str]:
-    """``splitlines`` would also split at the line separators of Unicode, which may stand within a value."""
-    return text.removesuffix("\n").split("\n") if text else []
-
-
 def _shortened(before: str, after: str) -> tuple[str, str]:
     """Both texts without long lines; two lines of which one became the other are shortened around what differs."""
-    old, new = _lines(before), _lines(after)
+    old, new = lines_of(before), lines_of(after)
     if max(map(len, itertools.chain(old, new)), default=0) <= _LONGEST_LINE:
         return before, after
     changes = _changes(old, new)

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from .invisible import code_of, is_visible
+from .invisible import code_of, is_visible, with_stand_ins
 from .yaml_documents import dump_yaml
 
 _LONGEST_BASE64 = 100
@@ -107,14 +107,13 @@ def _block_header(text: str) -> str:
 
 
 def _visible(line: str) -> str:
-    if len(line) > _LONGEST_BASE64:
-        line = _without_noise(line)
+    line = _without_noise(line)
     if is_visible(line) and line[-1] not in " ·" and not _MARK.search(line):
         return line
     # What looks like one of our own marks is told from it.
     line = _MARK.sub(lambda match: code_of(match[0]), line)
     line = _END_OF_LINE.sub(lambda match: "".join("·" if one == " " else code_of(one) for one in match[0]), line)
-    return "".join(one if is_visible(one) else _picture(one) for one in line)
+    return with_stand_ins(line, _picture)
 
 
 def _picture(character: str) -> str:
@@ -131,8 +130,7 @@ def _key(key: Any) -> str:
 def _line(text: str) -> str:
     if not is_visible(text):
         return _quoted(_without_noise(text))
-    if len(text) > _LONGEST_BASE64:
-        text = _without_noise(text)
+    text = _without_noise(text)
     first = text[:1]
     if first in _MAY_BE_NUMBERS and len(text) <= _LONGEST_NUMBER:
         return _as_yaml(text)

@@ -7,6 +7,7 @@ as nothing at all: variation selectors, fillers, joiners.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 # Default_Ignorable_Code_Point of Unicode, and two that are blank although they have a width (a pattern of Braille
 # without dots, a note without head).
@@ -29,4 +30,9 @@ def code_of(character: str) -> str:
 
 def with_codes(text: str) -> str:
     """The text with the code of each character that is not visible."""
-    return text if is_visible(text) else "".join(one if is_visible(one) else code_of(one) for one in text)
+    return with_stand_ins(text, code_of)
+
+
+def with_stand_ins(text: str, stand_in: Callable[[str], str]) -> str:
+    """The text with what stands in for each character that is not visible."""
+    return text if is_visible(text) else "".join(one if is_visible(one) else stand_in(one) for one in text)

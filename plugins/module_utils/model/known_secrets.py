@@ -34,9 +34,6 @@ from .form_index import LONG_FORM, LongForms, ShortForms, Span
 SHORTEST = 4
 """Shorter values are left in texts: replacing every ``a`` would make the text unreadable and tell the value."""
 
-LONG = LONG_FORM
-"""From this length on a value is found within words, too."""
-
 _SHORTEST_LINE = 20
 _SHORTEST_NUMBER = 6
 _SHORTEST_PUNCTUATION = 8
@@ -130,7 +127,7 @@ class KnownSecrets:
 
     def replaced_key(self, key: str) -> str:
         """The same for a key of a mapping: a short value there is the name of a field more often."""
-        return _replaced(key, list(self._long.spans(key))) if len(key) >= LONG else key
+        return _replaced(key, list(self._long.spans(key)))
 
     def replaced_number(self, number: float) -> float | str:
         text = json.dumps(number)
@@ -164,13 +161,13 @@ class KnownSecrets:
             self._quoted.setdefault(encoded, stand_in)
         if text not in self.names:
             for form in (encoded, encoded.rstrip("=")):
-                if SHORTEST <= len(form) < LONG:
+                if SHORTEST <= len(form) < LONG_FORM:
                     self._short_in_messages.note(form, stand_in)
 
     def _note(self, form: str, stand_in: str) -> None:
         if len(form) >= SHORTEST and form not in self._forms:
             self._forms[form] = stand_in
-            (self._long if len(form) >= LONG else self._short).note(form, stand_in)
+            (self._long if len(form) >= LONG_FORM else self._short).note(form, stand_in)
 
     def _spans(self, text: str) -> list[Span]:
         return [*self._long.spans(text), *self._short.spans(text)]
@@ -275,7 +272,7 @@ def _long_texts_in(value: Any, key: str) -> Iterator[bytes]:
     elif isinstance(value, list):
         for item in value:
             yield from _long_texts_in(item, key)
-    elif isinstance(value, str) and len(value) >= LONG:
+    elif isinstance(value, str) and len(value) >= LONG_FORM:
         secret = Secret.of(value.encode("utf-8", "replace"), key)
         if not secret.open:
             yield secret.content
@@ -301,5 +298,5 @@ def _forms(content: bytes) -> Iterator[str]:
         for before in range(3):
             shifted = encode(bytes(before) + content + b"\0\0").decode()
             form = shifted[-(-before * 8 // 6) : (before + len(content)) * 8 // 6]
-            if len(form) >= LONG:
+            if len(form) >= LONG_FORM:
                 yield form

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from .invisible import is_visible
-from .wording import printable
+from .invisible import with_stand_ins
+from .wording import cut, printable, shortened
 
-LONGEST_LINE = 1000
+_LONGEST_LINE = 1000
 """Characters of a line in a fence; a value on one line may have a megabyte."""
 
 _BACKTICKS = re.compile("`+")
@@ -23,8 +23,7 @@ def code(text: str, most: int = 2000) -> str:
 
     :param most: characters of the text; a longer one ends with an ellipsis.
     """
-    line = printable(text)
-    line = line if len(line) <= most else f"{line[: most - 1]}…"
+    line = shortened(printable(text), most)
     if not line.strip():
         return "`(empty)`"
     ticks = "`" * (_longest_run(line) + 1)
@@ -49,9 +48,7 @@ def fenced(lines: Iterable[str], language: str) -> str:
 
 
 def _plain(line: str) -> str:
-    more = len(line) - LONGEST_LINE
-    line = f"{line[:LONGEST_LINE]}… {more} more characters" if more > 0 else line
-    return "".join(one if is_visible(one) or one == "\t" else "\ufffd" for one in line)
+    return with_stand_ins(cut(line, _LONGEST_LINE), lambda one: one if one == "\t" else "\ufffd")
 
 
 def _longest_run(text: str) -> int:

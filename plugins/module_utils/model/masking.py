@@ -169,7 +169,7 @@ class _Masking:
 
 def _secrets_in(value: Any, hidden: list[Path], list_of_secrets: bool = False) -> Iterator[Secret]:
     if hidden and () in hidden:
-        yield from _scalars(value, "")
+        yield from _scalars(value)
     elif isinstance(value, dict):
         is_secret = list_of_secrets or _is_secret(value)
         of_secrets = value.get("kind") == "SecretList"
@@ -189,13 +189,10 @@ def _secrets_in(value: Any, hidden: list[Path], list_of_secrets: bool = False) -
                 yield from _secrets_in(item, _below(hidden, str(index)))
 
 
-def _scalars(value: Any, key: str) -> Iterator[Secret]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield from _scalars(item, name)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _scalars(item, key)
+def _scalars(value: Any) -> Iterator[Secret]:
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _scalars(item)
     elif value is not None:
         yield Secret(_content(value, ""))
 

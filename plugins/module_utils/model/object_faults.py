@@ -14,6 +14,7 @@ from typing import Any
 
 from .normalise import pod_path, pod_spec
 from .objects import Manifest, ObjectKey, key_of, split_api_version
+from .wording import shortened
 
 _KIB = 1024
 
@@ -184,8 +185,7 @@ def _same(holder: Any, path: str, lists: dict[str, _Keys]) -> Iterator[str]:
 
 def _name(value: Any) -> str:
     """What an entry is called, at a length that leaves the message readable."""
-    text = str(value)
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 1]}…"
+    return shortened(str(value), _LONGEST_NAME)
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -94,12 +94,11 @@ class PlanItem:
     def header(self) -> str:
         return f"{self.key} ({self.action}, {self.verdict})"
 
-    def show(self, before: Manifest | None, after: Manifest | None, mask: Mask) -> bool:
-        """Put the difference between two states of the object into the item, masked; whether there is one."""
+    def show(self, before: Manifest | None, after: Manifest | None, mask: Mask) -> None:
+        """Put the difference between two states of the object, if there is one, into the item, masked."""
         shown = difference(before, after, mask)
         if shown.changed:
             self.before, self.after, self.patch = shown.before, shown.after, shown.patch
-        return shown.changed
 
     def unified(self, limit_lines: int | None = None, limit_characters: int | None = None) -> str:
         """The masked unified diff, empty when nothing is shown to change; what was cut is said in its last line."""
@@ -116,6 +115,11 @@ class PlanItem:
         if self.action in ("prune", "keep", "blocked"):
             return False
         return not (self.generated and self.action == "unchanged" and self.facts is None)
+
+    @property
+    def pending(self) -> bool:
+        """Whether a sync would change the object, or can't tell."""
+        return self.action in CHANGES or self.doubtful
 
     @property
     def doubtful(self) -> bool:
@@ -168,10 +172,14 @@ class Plan:
     @property
     def pending(self) -> bool:
         """Whether a sync would do something, or can't tell."""
-        return any(item.action in CHANGES or item.doubtful for item in self.items)
+        return any(item.pending for item in self.items)
 
     def counts(self) -> dict[str, int]:
         return count_actions(self.items)
+
+
+def count_simulated(items: Iterable[PlanItem]) -> int:
+    return sum(1 for item in items if item.verdict == "simulated")
 
 
 def count_actions(items: Iterable[PlanItem]) -> dict[str, int]:

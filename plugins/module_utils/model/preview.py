@@ -10,22 +10,23 @@ import contextlib
 import sys
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .markdown import cell, code, fenced
 from .objects import ObjectKey
-from .plan import PlanItem, count_actions
+from .plan import PlanItem, count_actions, count_simulated
 from .review import (
     Review,
     ReviewedAddon,
     bounded,
+    foremost,
     grouped_warnings,
     importance,
     ownership_lines,
     told_items,
 )
-from .wording import listed
+from .wording import counted, lines_of, listed
 
 SMALLEST = 500
 """Bytes that hold at least what was cut; a smaller size makes no sense."""
@@ -36,18 +37,18 @@ DEFAULT_SIZE = 60_000
 MARKER = "<!-- rendimiento.addons: preview -->"
 """The first line, by which a program finds its comment again."""
 
-ACTION_WORDS = {
+_ACTION_WORDS = {
     "prune": "prune (deletes it)",
     "replace": "replace (deletes it and makes it anew)",
     "adopt": "adopt (label and field ownership only)",
 }
-VERDICT_WORDS = {
+_VERDICT_WORDS = {
     "proven": "proven by what the record says",
     "verified": "verified by the server",
     "simulated": "simulated, the server could not check it yet",
     "unknown": "unknown, it could not be checked",
 }
-GATE_WORDS = {
+_GATE_WORDS = {
     "refused": "Refused, an object can't be applied or could not be checked",
     "hooks": "Held back, it has hooks that can't be run",
     "adoption": "Held back, it would take over or change what runs already",
@@ -68,14 +69,14 @@ def markdown_preview(review: Review, size: int) -> str:
     """The preview, in at most ``size`` bytes of UTF-8 (at least ``SMALLEST``), or whole if ``size`` is 0."""
     kept_bytes = 2 * size if size else sys.maxsize
     sections = [section for addon in review.addons if (section := _Section.of(addon, kept_bytes))]
-    for section in sections:
-        section.visible = not size
-        for entry in [] if size else section.entries:
-            section.show(entry)
-            section.show_diff(entry, entry.diff(), entry.lines)
     intro = _intro(review)
     if not size:
-        table = _table(review, _counted(review), _WHY_CHARACTERS[0], len(review.addons))
+        for section in sections:
+            section.visible = True
+            for entry in section.entries:
+                section.show(entry)
+                section.show_diff(entry, entry.diff(), entry.lines)
+        table = _table(review, _numbers_by_addon(review), _WHY_CHARACTERS[0], len(review.addons))
         return _joined([*intro, *table, *_texts(sections)])
     budget = _Budget(size, sections)
     base = _fitting_base(review, intro, budget)
@@ -98,13 +99,13 @@ def _headline(review: Review) -> str:
     """In one line, whether anything would change."""
     pending = [addon for addon in review.addons if addon.pending]
     broken = sum(1 for addon in review.addons if addon.plan is None and addon.outcome.error) + len(review.invalid)
-    errors = f" **{_number(broken, 'add-on')} could not be planned.**" if broken else ""
+    errors = f" **{counted(broken, 'add-on')} could not be planned.**" if broken else ""
     would = "would change" if review.check else "had changes"
     if not pending:
         return errors.strip() or ("Nothing would change." if review.check else "There was nothing to change.")
     items = [item for addon in pending if addon.plan for item in addon.plan.items]
     counts = _counts(items)
-    return f"**{len(pending)} of {_number(len(review.addons), 'add-on')} {would}**: {counts}.{errors}"
+    return f"**{len(pending)} of {counted(len(review.addons), 'add-on')} {would}**: {counts}.{errors}"
 
 
 def _notes_of_run(review: Review) -> list[str]:
@@ -113,62 +114,59 @@ def _notes_of_run(review: Review) -> list[str]:
     return ["\n".join(bounded(lines, _LINES_OF_A_SORT))] if lines else []
 
 
-def _counts(items: Iterable[PlanItem]) -> str:
+def _counts(items: Sequence[PlanItem]) -> str:
     """Such as ``**1 prune**, 3 update, 12 unchanged``; what is lost stands out."""
-    items = list(items)
-    counts = count_actions(items)
-    simulated = sum(1 for item in items if item.verdict == "simulated")
+    counts = _numbers(items)
     texts = [
         f"**{counts[action]} {action}**" if action in ("prune", "replace", "blocked") else f"{counts[action]} {action}"
         for action in _ACTIONS
-        if counts.get(action)
+        if counts[action]
     ]
-    texts += [f"{simulated} simulated"] if simulated else []
-    texts += [f"**{counts['unknown']} unknown**"] if counts.get("unknown") else []
+    texts += [f"{counts['simulated']} simulated"] if counts["simulated"] else []
+    texts += [f"**{counts['unknown']} unknown**"] if counts["unknown"] else []
     return ", ".join(texts) or "no objects"
+
+
+def _numbers(items: Sequence[PlanItem]) -> Counter[str]:
+    """How many items there are per action, and how many are simulated or unknown."""
+    return Counter({**count_actions(items), "simulated": count_simulated(items)})
 
 
 # The table
 
 
-def _table(review: Review, counted: dict[str, Counter[str]], why: int, most: int) -> list[str]:
+def _table(review: Review, numbers: dict[str, Counter[str]], why: int, most: int) -> list[str]:
     """One row per add-on, as many as ``most``: those with something to tell stay, the others are counted below.
 
-    :param counted: the numbers of each row, see ``_counted``.
+    :param numbers: of each row by column, see ``_numbers_by_addon``.
     :param why: characters of the last column, 0 for none.
     """
     if not review.addons:
         return ["There are no add-ons."]
     why = why if any(addon.why for addon in review.addons) else 0
-    ranked = sorted(range(len(review.addons)), key=lambda index: (not _tells(review.addons[index]), index))
-    addons = [review.addons[index] for index in sorted(ranked[:most])]
-    columns = [name for name in (*_ACTIONS, "simulated", "unknown") if any(row.get(name) for row in counted.values())]
+    addons = foremost(review.addons, lambda addon: not _tells(addon), most)
+    columns = [name for name in (*_ACTIONS, "simulated", "unknown") if any(row[name] for row in numbers.values())]
     rows = [["add-on", "phase", *columns, *(["why"] if why else [])]]
     rows.append(["---", "---", *("--:" for _ in columns), *(["---"] if why else [])])
     for addon in addons:
-        numbers = [str(counted[addon.name].get(name) or "") for name in columns]
+        cells = [str(numbers[addon.name][name] or "") for name in columns]
         reason = [cell(addon.why, why) if addon.why else ""] if why else []
-        rows.append([cell(addon.name, 63), cell(addon.phase, 20) if addon.phase else "", *numbers, *reason])
+        rows.append([cell(addon.name, 63), cell(addon.phase, 20) if addon.phase else "", *cells, *reason])
     text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     left = len(review.addons) - len(addons)
     if not left:
         return [text]
     telling = sum(1 for addon in review.addons if _tells(addon)) - sum(1 for addon in addons if _tells(addon))
-    return [text, f"**Cut**: {_number(left, 'more add-on')}, {telling} of them with something to tell."]
+    return [text, f"**Cut**: {counted(left, 'more add-on')}, {telling} of them with something to tell."]
 
 
 def _tells(addon: ReviewedAddon) -> bool:
     return addon.pending or bool(addon.outcome.error or addon.outcome.skipped)
 
 
-def _counted(review: Review) -> dict[str, Counter[str]]:
+def _numbers_by_addon(review: Review) -> dict[str, Counter[str]]:
     """The numbers of each row by column."""
-    counted = {}
-    for addon in review.addons:
-        items = addon.plan.items if addon.plan else []
-        simulated = sum(1 for item in items if item.verdict == "simulated")
-        counted[addon.name] = Counter({**count_actions(items), "simulated": simulated})
-    return counted
+    return {addon.name: _numbers(addon.plan.items if addon.plan else []) for addon in review.addons}
 
 
 def _fitting_base(review: Review, intro: list[str], budget: _Budget) -> list[str]:
@@ -177,19 +175,20 @@ def _fitting_base(review: Review, intro: list[str], budget: _Budget) -> list[str
     def fits(texts: list[str]) -> bool:
         return _size(texts) + budget.rest() <= budget.size
 
-    counted, cut = _counted(review), "**Cut**: the table of the add-ons."
+    numbers, cut = _numbers_by_addon(review), "**Cut**: the table of the add-ons."
     for why in _WHY_CHARACTERS:
-        base = [*intro, *_table(review, counted, why, len(review.addons))]
+        base = [*intro, *_table(review, numbers, why, len(review.addons))]
         if fits(base):
             return base
-    short = intro[:3] if len(intro) == 3 else [*intro[:3], "**Cut**: notes and warnings of the run."]
+    title, where, headline, *notes = intro
+    short = [title, where, headline, *(["**Cut**: notes and warnings of the run."] if notes else [])]
 
     def with_rows(most: int) -> list[str]:
-        return [*short, *_table(review, counted, 0, most)]
+        return [*short, *_table(review, numbers, 0, most)]
 
     most = bisect_left(range(1, len(review.addons) + 1), True, key=lambda most: not fits(with_rows(most)))
-    shortest = [intro[0], intro[2], cut]
-    return with_rows(most) if most else shortest if fits(shortest) else [intro[0], cut]
+    shortest = [title, headline, cut]
+    return with_rows(most) if most else shortest if fits(shortest) else [title, cut]
 
 
 # One add-on
@@ -232,7 +231,7 @@ class _Section:
     def of(cls, addon: ReviewedAddon, kept_bytes: int) -> _Section | None:
         """``None`` for an add-on of which the table says everything; ``kept_bytes`` of diffs are not made twice."""
         items = told_items(addon.plan) if addon.plan else []
-        kept = [item for item in addon.plan.items if item.action == "keep"] if addon.plan and items else []
+        kept = addon.plan.with_action("keep") if addon.plan and items else []
         apart, own = _warnings(addon, items)
         header = _header(addon, apart)
         if not header and not items:
@@ -282,10 +281,10 @@ class _Section:
         parts = []
         if hidden := self.hidden.total():
             actions = ", ".join(f"{self.hidden[action]} {action}" for action in _ACTIONS if self.hidden[action])
-            parts.append(f"{_number(hidden, 'object')} ({actions}; {_number(self.hidden_lines, 'line')} of diff)")
+            parts.append(f"{counted(hidden, 'object')} ({actions}; {counted(self.hidden_lines, 'line')} of diff)")
         if self.shortened:
             parts.append(
-                f"{_number(self.shortened_lines, 'line')} of the diffs of {_number(self.shortened, 'object')} above"
+                f"{counted(self.shortened_lines, 'line')} of the diffs of {counted(self.shortened, 'object')} above"
             )
         return f"**Cut** in {self.title}: {'; '.join(parts)}." if parts else ""
 
@@ -306,7 +305,7 @@ def _header(addon: ReviewedAddon, warnings: list[str]) -> list[str]:
     outcome, plan = addon.outcome, addon.plan
     texts = []
     if plan and plan.gate:
-        texts.append(f"**{GATE_WORDS.get(plan.gate, 'Held back')}**: {code(plan.gate_reason)}")
+        texts.append(f"**{_GATE_WORDS[plan.gate]}**: {code(plan.gate_reason)}")
     if outcome.phase == "Suspended" and addon.pending:
         texts.append(f"**Left alone**: {code(outcome.message)}. What follows is what a sync would do otherwise.")
     if outcome.skipped:
@@ -316,7 +315,7 @@ def _header(addon: ReviewedAddon, warnings: list[str]) -> list[str]:
     elif plan is None and outcome.message:
         texts.append(code(outcome.message))
     if plan and addon.pending:
-        gone = f" {_number(len(plan.gone), 'object')} of its inventory no longer exist." if plan.gone else ""
+        gone = f" {counted(len(plan.gone), 'object')} of its inventory no longer exist." if plan.gone else ""
         texts.append(f"{_counts(plan.items)}.{gone}")
     return [*texts, "\n".join(warnings)] if warnings else texts
 
@@ -341,28 +340,28 @@ def _warnings(addon: ReviewedAddon, shown: list[PlanItem]) -> tuple[list[str], d
 
 def _head(item: PlanItem, warnings: list[str]) -> str:
     reason = f": {code(item.reason, 1000)}" if item.reason else ""
-    lines = [f"**{ACTION_WORDS.get(item.action, item.action)}** {code(str(item.key), 400)}, {_verdict(item)}{reason}"]
+    line = f"**{_ACTION_WORDS.get(item.action, item.action)}** {code(str(item.key), 400)}, {_verdict(item)}{reason}"
     facts = [f"- {code(line, 400)}" for line in ownership_lines(item, _LINES_OF_A_SORT)]
     facts += bounded([f"- Warning: {code(text, 500)}" for text in warnings], _LINES_OF_A_SORT)
-    return "\n".join(lines) + ("\n\n" + "\n".join(facts) if facts else "")
+    return "\n\n".join([line, "\n".join(facts)] if facts else [line])
 
 
 def _verdict(item: PlanItem) -> str:
     if item.action == "keep" and item.verdict != "unknown":
         return "it stays"
-    return VERDICT_WORDS[item.verdict]
+    return _VERDICT_WORDS[item.verdict]
 
 
 def _diff(item: PlanItem) -> list[str]:
     """The lines of the diff below its two headers."""
-    return item.unified().removesuffix("\n").split("\n")[2:]
+    return lines_of(item.unified())[2:]
 
 
 def _details(lines: list[str], most: int) -> str:
     """The diff, folded; closed whatever is cut of it."""
     more = len(lines) - most
-    count = f"{most} of {len(lines)} lines" if more > 0 else _number(len(lines), "line")
-    shown = [*lines[:most], f"… {_number(more, 'more line')}"] if more > 0 else lines
+    count = f"{most} of {len(lines)} lines" if more > 0 else counted(len(lines), "line")
+    shown = [*lines[:most], f"… {counted(more, 'more line')}"] if more > 0 else lines
     return f"<details><summary>diff, {count}</summary>\n\n{fenced(shown, 'diff')}\n\n</details>"
 
 
@@ -379,7 +378,7 @@ class _Budget:
     size: int
     sections: list[_Section]
     base: int = 0
-    full: int = 0
+    named: int = 0
     _absent: list[int] = field(default_factory=list)
     _objects: int = 0
     _hidden_lines: int = 0
@@ -412,10 +411,10 @@ class _Budget:
             return ""
         first = [self.sections[number].title for number in self._absent[:3]] if self.size >= 4 * SMALLEST else []
         more = f" ({', '.join(first)}{f' and {absent - 3} more' if absent > 3 else ''})" if first else ""
-        parts = [f"the text about {_number(absent, 'add-on')}{more}"] if absent else []
-        parts += [f"{_number(objects, 'object')} with {_number(self._hidden_lines, 'line')} of diff"] if objects else []
-        lines = _number(self._shortened_lines, "line")
-        parts += [f"{lines} of the diffs of {_number(shortened, 'object')}"] if shortened else []
+        parts = [f"the text about {counted(absent, 'add-on')}{more}"] if absent else []
+        parts += [f"{counted(objects, 'object')} with {counted(self._hidden_lines, 'line')} of diff"] if objects else []
+        lines = counted(self._shortened_lines, "line")
+        parts += [f"{lines} of the diffs of {counted(shortened, 'object')}"] if shortened else []
         return f"**Cut to {self.size} bytes.** Not shown: {'; '.join(parts)}."
 
     def rest(self) -> int:
@@ -468,16 +467,17 @@ class _Budget:
                 return
             before = entry.shown
             larger = [most for most in sizes_of(entry) if most > before]
-            lines = entry.diff() if larger else []
+            if not larger:
+                continue
+            lines = entry.diff()
             for most in larger:
                 with self._changing(section):
                     section.show_diff(entry, lines, most)
                 if self.fits():
                     break
             else:
-                if larger:
-                    with self._changing(section):
-                        section.show_diff(entry, lines, before)
+                with self._changing(section):
+                    section.show_diff(entry, lines, before)
 
     def names_of_hidden(self, section: _Section) -> list[str]:
         """Some of the objects that are not shown, if there is room left to name them."""
@@ -485,14 +485,10 @@ class _Budget:
         names = [code(str(entry.item.key), 300) for entry in hidden]
         for most in (_NAMED_WHEN_HIDDEN, 5, 1):
             text = f"Not shown of {section.title}: {listed(names, most)}"
-            if names and self.base + self.rest() + self.full + _size([text]) <= self.size:
-                self.full += _size([text])
+            if names and self.base + self.rest() + self.named + _size([text]) <= self.size:
+                self.named += _size([text])
                 return [text]
         return []
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _size(texts: Iterable[str]) -> int:

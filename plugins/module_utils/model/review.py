@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from .objects import ObjectKey
 from .outcome import Outcome
 from .plan import CHANGES, Plan, PlanItem
-from .wording import printable
+from .wording import counted, printable
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +56,12 @@ class Review:
 
 def pending_items(plan: Plan) -> list[PlanItem]:
     """What a sync would change, and what it could not carry out; each item once, in the order of the plan."""
-    return [item for item in plan.items if item.action in CHANGES or item.doubtful]
+    return [item for item in plan.items if item.pending]
 
 
 def told_items(plan: Plan) -> list[PlanItem]:
     """The same, and objects of which only this is to be told: fields of theirs are left as they are."""
-    return [
-        item
-        for item in plan.items
-        if item.action in CHANGES or item.doubtful or any(one.notable for one in item.yields)
-    ]
+    return [item for item in plan.items if item.pending or any(one.notable for one in item.yields)]
 
 
 def importance(item: PlanItem) -> int:
@@ -80,10 +79,13 @@ def importance(item: PlanItem) -> int:
 
 def most_important(items: Sequence[PlanItem], most: int) -> list[PlanItem]:
     """At most so many of the items, in their own order."""
-    if len(items) <= most:
-        return list(items)
-    ranked = sorted(range(len(items)), key=lambda index: (importance(items[index]), index))
-    return [items[index] for index in sorted(ranked[:most])]
+    return foremost(items, importance, most)
+
+
+def foremost(things: Sequence[T], rank: Callable[[T], int], most: int) -> list[T]:
+    """At most so many, those of the lowest rank, in their own order."""
+    ranked = sorted(range(len(things)), key=lambda index: rank(things[index]))
+    return [things[index] for index in sorted(ranked[:most])]
 
 
 def grouped_warnings(items: Iterable[PlanItem]) -> dict[str, list[ObjectKey]]:
@@ -125,5 +127,4 @@ def bounded(lines: Sequence[str], most: int) -> list[str]:
 
 
 def _and_more(keys: list[ObjectKey]) -> str:
-    more = len(keys) - 1
-    return f" (and {more} more object{'s' if more > 1 else ''})" if more else ""
+    return f" (and {counted(len(keys) - 1, 'more object')})" if len(keys) > 1 else ""

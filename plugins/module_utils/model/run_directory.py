@@ -98,6 +98,11 @@ class RunInfo:
         return self.remote or self.repository
 
     @property
+    def nameless(self) -> list[str]:
+        """What is wrong with invalid files of which not even the add-on is known."""
+        return [item.reason for item in self.invalid if not item.name]
+
+    @property
     def protected(self) -> dict[str, str]:
         """What is wrong with the definitions of the add-ons that invalid files are about, by name."""
         reasons: dict[str, str] = {}

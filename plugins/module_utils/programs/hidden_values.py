@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from ..model.known_secrets import LONG, SHORTEST, KnownSecrets, Secret
+from ..model.form_index import LONG_FORM
+from ..model.known_secrets import SHORTEST, KnownSecrets, Secret
 
 HIDDEN = "…"
 """Stands for what is hidden."""
@@ -45,6 +46,6 @@ def _parts(value: str) -> Iterator[str]:
     yield value
     lines = value.split("\n")
     if len(lines) > 1:
-        yield from (line.strip() for line in lines if len(line.strip()) >= LONG)
+        yield from (line.strip() for line in lines if len(line.strip()) >= LONG_FORM)
     # As it stands in what was made one line, however it was indented.
     yield " ".join(value.split())

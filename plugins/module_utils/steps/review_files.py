@@ -45,15 +45,15 @@ def write_review(
     failures = []
     if files.plan:
         content = json.dumps(plan_document(review), separators=(",", ":"))
-        failures.append(written(files.plan, content))
+        failures.append(failure_to_write(files.plan, content))
     if files.preview and 0 < files.preview_size < SMALLEST:
         failures.append(f"{files.preview} is not written: a preview takes {SMALLEST} bytes or more, or 0 for no limit")
     elif files.preview:
-        failures.append(written(files.preview, markdown_preview(review, files.preview_size)))
+        failures.append(failure_to_write(files.preview, markdown_preview(review, files.preview_size)))
     return [failure for failure in failures if failure]
 
 
-def written(path: str, content: str) -> str:
+def failure_to_write(path: str, content: str) -> str:
     """Write a file, readable by its owner only; why it could not be written, else empty."""
     try:
         write_private(Path(path), content.removesuffix("\n").encode() + b"\n")
@@ -80,6 +80,6 @@ def _review(
         check=info.check,
         comparable=info.comparable,
         addons=addons,
-        invalid=[item.reason for item in info.invalid if not item.name],
+        invalid=info.nameless,
         warnings=info.warnings,
     )

@@ -30,11 +30,10 @@ class States:
     def of(self, key: ObjectKey) -> tuple[Manifest | None, Manifest | None]:
         return self._states.get(key, (None, None))
 
-    def show(self, items: Iterable[PlanItem], mask: Mask, manifests: Iterable[Manifest]) -> Mask:
+    def show(self, items: Iterable[PlanItem], mask: Mask, manifests: Iterable[Manifest]) -> None:
         """Put differences into the items, and hide secrets in all that they say.
 
         :param manifests: other objects that hold secrets: those of the bundle.
-        :returns: the mask that knows all of them.
         """
         known = [one for pair in self._states.values() for one in pair if one is not None]
         mask = mask.with_secrets_of([*manifests, *known, *self._with_secrets])
@@ -49,4 +48,3 @@ class States:
             item.yields = [
                 YieldedField(mask.text(one.field), one.manager, mask.text(one.reason)) for one in item.yields
             ]
-        return mask

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..model.outcome import Outcome
-from ..model.plan import Plan
-from ..model.wording import listed, printable
-from .review_files import ReviewFiles, write_review, written
+from ..model.plan import Action, Plan, count_simulated
+from ..model.wording import listed, printable, shortened
+from .review_files import ReviewFiles, failure_to_write, write_review
 from .session import Session
 
 COLUMNS = ("created", "updated", "adopted", "unchanged", "pruned", "kept")
@@ -34,12 +34,7 @@ class Summary:
     failure: str
 
 
-_NO_FILES = ReviewFiles()
-
-
-def summarise(
-    session: Session, fail_on: list[str], summary_file: str, keep_run: bool, files: ReviewFiles = _NO_FILES
-) -> Summary:
+def summarise(session: Session, fail_on: list[str], summary_file: str, keep_run: bool, files: ReviewFiles) -> Summary:
     """Read all outcomes, write the files that are wanted, and remove the run directory."""
     info = session.info
     names = [*info.order, *(item.name for item in info.invalid if item.name), *info.removed]
@@ -49,11 +44,10 @@ def summarise(
         outcome.name: _facts(outcome, info.check, session.record(outcome.name).phase, plans.get(outcome.name))
         for outcome in outcomes
     }
-    nameless = [item.reason for item in info.invalid if not item.name]
-    failed = [*(_failed(outcome, fail_on) for outcome in outcomes), *(nameless if "Error" in fail_on else [])]
+    failed = [*(_failed(outcome, fail_on) for outcome in outcomes), *(info.nameless if "Error" in fail_on else [])]
     if summary_file:
         content = {"run": info.run_id, "commit": info.commit, "check": info.check, "addons": addons}
-        failed.append(written(summary_file, json.dumps(content, indent=2)))
+        failed.append(failure_to_write(summary_file, json.dumps(content, indent=2)))
     if files.wanted:
         failed += write_review(session, files, outcomes, addons, plans)
     if not keep_run:
@@ -62,7 +56,7 @@ def summarise(
     warnings = [f"warning: {text}" for text in info.warnings]
     return Summary(
         addons=addons,
-        table=[printable(line) for line in (*_table(addons), *nameless, *warnings)],
+        table=[printable(line) for line in (*_table(addons), *info.nameless, *warnings)],
         failure=f"{'; '.join(reasons)}. The summary above says why" if reasons else "",
     )
 
@@ -77,7 +71,7 @@ def _plans(session: Session, outcomes: list[Outcome], all_of_them: bool) -> dict
 def _facts(outcome: Outcome, check: bool, recorded: str, plan: Plan | None) -> dict[str, Any]:
     """``recorded`` is the phase of the record, which stands for an add-on that this run decided nothing about."""
     if check:
-        counts = {column: sum(outcome.planned.get(one, 0) for one in _PLANNED.get(column, ())) for column in COLUMNS}
+        counts = {column: sum(outcome.planned.get(one, 0) for one in actions) for column, actions in _PLANNED.items()}
     else:
         counts = {
             "created": outcome.count("create"),
@@ -113,13 +107,14 @@ def _why(outcome: Outcome, check: bool, plan: Plan | None) -> str:
 
 def _warnings_of_preview(outcome: Outcome, plan: Plan | None) -> list[str]:
     """What a reviewer must not miss: what would be deleted, and what the server did not vouch for."""
-    items = plan.items if plan else []
     texts = []
-    for action, words in (("prune", "deletes"), ("replace", "deletes and makes anew")):
-        names = [str(item.key) for item in items if item.action == action]
-        texts += [f"{words} {listed(names, 2)}"] if names else []
-    simulated = sum(1 for item in items if item.verdict == "simulated")
-    texts += [f"{simulated} simulated"] if simulated else []
+    if plan:
+        deleting: tuple[tuple[Action, str], ...] = (("prune", "deletes"), ("replace", "deletes and makes anew"))
+        for action, words in deleting:
+            names = [str(item.key) for item in plan.with_action(action)]
+            texts += [f"{words} {listed(names, 2)}"] if names else []
+        simulated = count_simulated(plan.items)
+        texts += [f"{simulated} simulated"] if simulated else []
     return [*texts, f"{outcome.unknown} unknown"] if outcome.unknown else texts
 
 
@@ -129,16 +124,12 @@ def _table(addons: dict[str, dict[str, Any]]) -> list[str]:
         return ["no add-ons"]
     header = ("add-on", "phase", *COLUMNS, "why")
     rows = [
-        (name, facts["phase"], *(str(facts[column]) for column in COLUMNS), _shortened(facts["why"]))
+        (name, facts["phase"], *(str(facts[column]) for column in COLUMNS), shortened(facts["why"], _COLUMN_CHARACTERS))
         for name, facts in addons.items()
     ]
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
     long = [f"{name}: {facts['why']}" for name, facts in addons.items() if len(facts["why"]) > _COLUMN_CHARACTERS]
     return [*(_line(row, widths) for row in (header, *rows)), *long]
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _COLUMN_CHARACTERS else f"{text[: _COLUMN_CHARACTERS - 1]}…"
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
