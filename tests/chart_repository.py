@@ -5,15 +5,13 @@ from __future__ import annotations
 import base64
 import os
 import subprocess
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+
+from tests.loopback import Exchange, Loopback
 
 
 def write_chart(folder: Path, name: str, version: str, files: Mapping[str, str]) -> Path:
@@ -51,14 +49,7 @@ class Request:
     headers: Message = field(repr=False)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that was killed is no fault of the test."""
-
-
-class ChartRepository:
+class ChartRepository(Loopback):
     """Serves ``folder`` while the ``with`` block runs. ``url`` and ``other_url`` are the same under two host names.
 
     :param answers: misbehaviour by path, such as ``/index.yaml``.
@@ -73,19 +64,8 @@ class ChartRepository:
         self._helm = helm
         self._work = folder.with_name(f"{folder.name}-helm")
         folder.mkdir(parents=True, exist_ok=True)
-        self._server = _Server(("127.0.0.1", 0), self._handler())
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self.other_url = f"http://localhost:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(self._answer)
+        self.other_url = f"http://localhost:{self.port}"
 
     def add(self, name: str, version: str, files: Mapping[str, str]) -> Path:
         """Write and package a chart, and index all charts with relative URLs; the archive."""
@@ -107,39 +87,30 @@ class ChartRepository:
         """The paths that were asked for."""
         return [request.path for request in self.requests]
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        repository = self
+    def _answer(self, exchange: Exchange) -> None:
+        path = exchange.path.partition("?")[0]
+        self.requests.append(Request(path, exchange.headers["Host"].partition(":")[0], exchange.headers))
+        answer, file = self.answers.get(path, Answer()), self.folder / path.lstrip("/")
+        time.sleep(answer.seconds)
+        if not self._allowed(exchange):
+            exchange.reply(401)
+        elif answer.redirect:
+            exchange.reply(302, headers={"Location": answer.redirect})
+        elif answer.content is not None or answer.status != 200:
+            self._send(exchange, answer, answer.content or b"")
+        elif file.is_file():
+            self._send(exchange, answer, file.read_bytes())
+        else:
+            exchange.reply(404)
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                path = self.path.partition("?")[0]
-                repository.requests.append(Request(path, self.headers["Host"].partition(":")[0], self.headers))
-                answer = repository.answers.get(path, Answer())
-                time.sleep(answer.seconds)
-                if not self._allowed():
-                    self._send(Answer(401), b"")
-                elif answer.redirect:
-                    self._send(Answer(302), b"", {"Location": answer.redirect})
-                elif answer.content is not None or answer.status != 200:
-                    self._send(answer, answer.content or b"")
-                else:
-                    file = repository.folder / path.lstrip("/")
-                    self._send(answer, file.read_bytes()) if file.is_file() else self._send(Answer(404), b"")
+    def _allowed(self, exchange: Exchange) -> bool:
+        if self.login is None:
+            return True
+        wanted = base64.b64encode(":".join(self.login).encode()).decode()
+        return exchange.headers["Authorization"] == f"Basic {wanted}"
 
-            def _allowed(self) -> bool:
-                if repository.login is None:
-                    return True
-                wanted = base64.b64encode(":".join(repository.login).encode()).decode()
-                return self.headers["Authorization"] == f"Basic {wanted}"
-
-            def _send(self, answer: Answer, content: bytes, headers: Mapping[str, str] | None = None) -> None:
-                self.send_response(answer.status)
-                for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content[: len(content) // 2] if answer.half else content)
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        return Handler
+    def _send(self, exchange: Exchange, answer: Answer, content: bytes) -> None:
+        sent = content[: len(content) // 2] if answer.half else content
+        exchange.reply(answer.status, sent, headers={"Content-Length": str(len(content))})
+        if answer.half:
+            exchange.close_connection = True

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..model.errors import ClusterError, CredentialError
+from ..model.shapes import mapping_of
 
 try:
     import kubernetes.config.incluster_config
@@ -180,17 +181,17 @@ class _Entries:
                 f'there is no context "{self.context}"', subject=paths, hint=f"the contexts there are: {known}"
             )
         self.subject = f'{paths}, context "{self.context}"'
-        chosen = _mapping(contexts[self.context].get("context"))
+        chosen = mapping_of(contexts[self.context].get("context"))
         cluster, user = _text(chosen.get("cluster")), _text(chosen.get("user"))
         clusters = self._by_name(config, "clusters")
-        if not _mapping(clusters.get(cluster, {}).get("cluster")).get("server"):
+        if not mapping_of(clusters.get(cluster, {}).get("cluster")).get("server"):
             raise CredentialError(
                 f'there is no cluster "{cluster}" with a server', subject=self.subject, hint=_LOCATION_HINT
             )
         users = self._by_name(config, "users")
         if user and user not in users:
             raise CredentialError(f'there is no user "{user}"', subject=self.subject, hint=_LOCATION_HINT)
-        login = _mapping(users.get(user, {}).get("user"))
+        login = mapping_of(users.get(user, {}).get("user"))
         if login.get("as"):
             # Ignoring it, as the loader does, would act with more rights than the file means to give.
             raise CredentialError(
@@ -198,7 +199,7 @@ class _Entries:
                 subject=self.subject,
                 hint="use a context without it, and addon_impersonate",
             )
-        self.login_program = _text(_mapping(login.get("exec")).get("command"))
+        self.login_program = _text(mapping_of(login.get("exec")).get("command"))
         self.source = f'user "{user}" of {paths}' if user else paths
 
     @staticmethod
@@ -327,7 +328,3 @@ def _shorten(text: str) -> str:
 
 def _text(value: Any) -> str:
     return str(value) if value is not None else ""
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

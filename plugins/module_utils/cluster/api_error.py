@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..model.errors import ClusterError
+from ..model.shapes import mapping_of
 from ..model.wording import shortened
 
 _MESSAGE_LENGTH = 600
@@ -74,7 +75,7 @@ class ApiError(ClusterError):
         self.path = path
         self.retry_after = retry_after
         self.is_status = isinstance(body, dict) and body.get("kind") == "Status"
-        content = body if isinstance(body, dict) else {}
+        content = mapping_of(body)
         self.reason: str = content.get("reason") or ""
         self.details: dict[str, Any] = content.get("details") or {}
         self.causes = [

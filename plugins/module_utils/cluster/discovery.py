@@ -19,6 +19,10 @@ _DISCOVERY_V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscover
 _DISCOVERY_V2BETA1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList"
 
 
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+"""Path of the CustomResourceDefinitions, whose kind every server has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """One kind in one version, and where its objects are found: ``plural`` is the word in the path."""

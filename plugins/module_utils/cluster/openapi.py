@@ -10,6 +10,7 @@ import threading
 from typing import Any
 from urllib.parse import quote
 
+from ..model.shapes import mapping_of
 from .client import ApiError, Client
 
 
@@ -39,6 +40,5 @@ class OpenApi:
             body = self._client.get(f"/openapi/v3/{root}/{quote(api_version)}").body
         except ApiError:
             return None
-        components = body.get("components") if isinstance(body, dict) else None
-        schemas = components.get("schemas") if isinstance(components, dict) else None
+        schemas = mapping_of(mapping_of(body).get("components")).get("schemas")
         return {"components": {"schemas": schemas}} if isinstance(schemas, dict) else None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..model.objects import GroupKind, Manifest, split_api_version
+from ..model.shapes import mapping_of, mappings_of
 from ..model.wording import shortened
 
 _REASON_LENGTH = 200
@@ -34,7 +35,7 @@ def assess(manifest: Manifest) -> Readiness:
         finalizers = ", ".join(metadata.get("finalizers") or [])
         return _waiting(f"is being deleted{f', held by {finalizers}' if finalizers else ''}")
     group, _version = split_api_version(manifest["apiVersion"])
-    spec, status = _mapping(manifest.get("spec")), _mapping(manifest.get("status"))
+    spec, status = mapping_of(manifest.get("spec")), mapping_of(manifest.get("status"))
     generation, observed = metadata.get("generation"), status.get("observedGeneration")
     if isinstance(generation, int) and isinstance(observed, int) and observed < generation:
         return _waiting("its controller has not seen the last change yet")
@@ -89,11 +90,11 @@ def _stateful_set(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
         return _waiting(_replicas(available, wanted, "available" if counted == "availableReplicas" else "ready"))
     if (replicas := _count(status, "replicas")) > wanted:
         return _waiting(f"{replicas - wanted} surplus replicas still run")
-    strategy = _mapping(spec.get("updateStrategy"))
+    strategy = mapping_of(spec.get("updateStrategy"))
     if strategy.get("type") == "OnDelete":
         return _ready()
     # With a partition only the replicas from that ordinal on are updated, and the revisions stay different.
-    partition = _count(_mapping(strategy.get("rollingUpdate")), "partition")
+    partition = _count(mapping_of(strategy.get("rollingUpdate")), "partition")
     updated = _count(status, "updatedReplicas")
     if updated < wanted - partition or (
         not partition and status.get("updateRevision") != status.get("currentRevision")
@@ -105,7 +106,7 @@ def _stateful_set(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
 def _daemon_set(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
     wanted = _count(status, "desiredNumberScheduled")
     updated, available = _count(status, "updatedNumberScheduled"), _count(status, "numberAvailable")
-    if _mapping(spec.get("updateStrategy")).get("type") != "OnDelete" and updated < wanted:
+    if mapping_of(spec.get("updateStrategy")).get("type") != "OnDelete" and updated < wanted:
         return _waiting(_replicas(updated, wanted, "updated"))
     if available < wanted:
         return _waiting(_replicas(available, wanted, "available"))
@@ -154,14 +155,14 @@ def _pod(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
         if isinstance(container, dict)
     ]
     if phase == "Failed":
-        ended = [_mapping(_mapping(container.get("state")).get("terminated")) for container in containers]
+        ended = [mapping_of(mapping_of(container.get("state")).get("terminated")) for container in containers]
         codes = [f"exit code {one['exitCode']}" for one in ended if one.get("exitCode")]
         return _failed(_text(status.get("message")) or ", ".join(codes) or _text(status.get("reason")) or "it failed")
     conditions = _conditions(status)
     if _is_true(conditions, "Ready"):
         return _ready()
     for container in containers:
-        held = _mapping(_mapping(container.get("state")).get("waiting"))
+        held = mapping_of(mapping_of(container.get("state")).get("waiting"))
         if held.get("reason") in _HOPELESS:
             return _failed(f"container {container.get('name')}: {held['reason']}")
         if held.get("reason"):
@@ -226,9 +227,7 @@ def _custom(status: dict[str, Any], generation: Any) -> Readiness:
 
 def _conditions(status: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """By type. Custom resources are free to put something else there, which says nothing to us."""
-    conditions = status.get("conditions")
-    entries = conditions if isinstance(conditions, list) else []
-    return {_text(one.get("type")): one for one in entries if isinstance(one, dict)}
+    return {_text(one.get("type")): one for one in mappings_of(status.get("conditions"))}
 
 
 def _is_true(conditions: Mapping[str, dict[str, Any]], kind: str) -> bool:
@@ -242,10 +241,6 @@ def _told(condition: dict[str, Any]) -> str:
 def _count(where: dict[str, Any], name: str, default: int = 0) -> int:
     value = where.get(name)
     return value if isinstance(value, int) else default
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: Any) -> str:

@@ -58,5 +58,9 @@ class Bundle:
     record_version: str | None = None
     incomplete: str = ""
 
+    def manifests(self) -> list[Manifest]:
+        """All that was rendered, hooks too."""
+        return [item.manifest for item in [*self.objects, *self.hooks]]
+
     def keys(self) -> set[ObjectKey]:
         return {item.key for item in self.objects}

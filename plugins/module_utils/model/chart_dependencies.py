@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import RenderError
+from .shapes import mapping_of, mappings_of
 from .yaml_documents import read_documents
 
 _CHART, _REQUIREMENTS = "Chart.yaml", "requirements.yaml"
@@ -118,12 +119,11 @@ class ChartDependencies:
 
 def _value(content: bytes, source: str) -> dict[str, Any]:
     documents = read_documents(content, source)
-    return documents[0].value if documents and isinstance(documents[0].value, dict) else {}
+    return mapping_of(documents[0].value) if documents else {}
 
 
 def _entries(value: dict[str, Any]) -> list[dict[str, Any]]:
-    found = value.get("dependencies")
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    return mappings_of(value.get("dependencies"))
 
 
 def _dependencies(entries: list[dict[str, Any]]) -> list[Dependency]:

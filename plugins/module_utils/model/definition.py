@@ -21,6 +21,7 @@ from .definition_schema import DEFINITION_SCHEMA, DNS_LABEL
 from .errors import DefinitionError, DocumentError
 from .field_rules import path_of_pointer, why_never_ignored
 from .urls import chart_repository_fault, git_repository_fault
+from .wording import dotted
 from .yaml_documents import read_one, reads_as_text
 
 try:
@@ -314,7 +315,7 @@ def _validator() -> Any:
 
 def _in_words(error: jsonschema.ValidationError) -> Iterator[_Fault]:
     """jsonschema's error as clauses; its own text repeats the value, which may be a secret."""
-    path = _dotted(error.absolute_path)
+    path = dotted(error.absolute_path)
     rule: Any = error.validator_value
     value: Any = error.instance
     schema: Any = error.schema
@@ -322,11 +323,11 @@ def _in_words(error: jsonschema.ValidationError) -> Iterator[_Fault]:
         case "additionalProperties":
             known = schema["properties"]
             for unknown in sorted(set(value) - set(known)):
-                yield _Fault(_dotted([*error.absolute_path, unknown]), "unknown field", _did_you_mean(unknown, known))
+                yield _Fault(dotted([*error.absolute_path, unknown]), "unknown field", _did_you_mean(unknown, known))
         case "required":
             # jsonschema reports each missing field by itself, and names it only in its text.
             missing = next(name for name in rule if error.message.startswith(repr(name)))
-            yield _Fault(_dotted([*error.absolute_path, missing]), "missing, it has to be given")
+            yield _Fault(dotted([*error.absolute_path, missing]), "missing, it has to be given")
         case "oneOf":
             given = [source for source in _SOURCES if source in value]
             yield _Fault(", ".join(given or _SOURCES), "give exactly one source")
@@ -368,10 +369,6 @@ def _field(path: str) -> str:
     return re.sub(r"\[[0-9]+\]", "", path)
 
 
-def _dotted(parts: Collection[str | int]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
-
-
 def _kind_of(value: Any) -> str:
     match value:
         case None:
@@ -390,7 +387,12 @@ def _kind_of(value: Any) -> str:
 
 
 def _echo(path: str, value: str) -> str:
-    return f"{value} " if _field(path) in _ECHOED and len(value) <= 63 and value.isprintable() else ""
+    return _shown(value) if _field(path) in _ECHOED else ""
+
+
+def _shown(value: str) -> str:
+    """A value as the beginning of a clause, if it is short and does nothing to a terminal."""
+    return f"{value} " if len(value) <= 63 and value.isprintable() else ""
 
 
 def _did_you_mean(word: str, known: Collection[str]) -> str:
@@ -431,8 +433,7 @@ def _rule_faults(fields: dict[str, Any]) -> Iterator[_Fault]:
     for index, entry in enumerate(fields.get("ignore", ())):
         for number, pointer in enumerate(entry["pointers"]):
             if why := why_never_ignored(path_of_pointer(pointer)):
-                shown = f"{pointer} " if len(pointer) <= 63 and pointer.isprintable() else ""
-                yield _Fault(f"ignore[{index}].pointers[{number}]", f"{shown}{why}")
+                yield _Fault(f"ignore[{index}].pointers[{number}]", f"{_shown(pointer)}{why}")
     for index, entry in enumerate(fields.get("ready", ())):
         yield from _ready_faults(entry, f"ready[{index}]")
 

@@ -25,6 +25,12 @@ def value_at(value: Any, path: Path) -> Any:
     return value
 
 
+def value_in(live: Any, body: Any, path: Path) -> Any:
+    """What stands in the live object at the place of a path of the body, ``NOTHING`` also without such a place."""
+    place = place_in(live, body, path)
+    return NOTHING if place is None else value_at(live, place)
+
+
 def place_in(live: Any, body: Any, path: Path) -> Path | None:
     """The path in the live object of what stands at a path of the body; lists may have another order.
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from .shapes import mapping_of
+
 Schema = dict[str, Any]
 
 _MOST_STEPS = 10
@@ -79,7 +81,7 @@ class _Translation:
         """``status`` is not looked at: it is not sent."""
         made = dict(self._translated(schema))
         properties = made.get("properties", {})
-        restricted = _mapping(properties.get("metadata")).get("properties") if self._custom else None
+        restricted = mapping_of(properties.get("metadata")).get("properties") if self._custom else None
         # A definition may restrict names.
         metadata = {**_OBJECT_META, "allOf": [{"properties": restricted}]} if restricted else _OBJECT_META
         made["properties"] = {**properties, **_WHOLE_OBJECT, "metadata": metadata, "status": {}}
@@ -177,15 +179,11 @@ class _Translation:
     def _list_type(self, schema: Schema, items: Schema) -> Schema:
         list_type, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys")
         if list_type == "map" and isinstance(keys, list):
-            fields = _mapping(self._resolved(items).get("properties"))
+            fields = mapping_of(self._resolved(items).get("properties"))
             if not all(isinstance(key, str) for key in keys):
                 raise UnusableSchemaError
-            return {"listMapKeys": {key: _mapping(fields.get(key)).get("default") for key in keys}}
+            return {"listMapKeys": {key: mapping_of(fields.get(key)).get("default") for key in keys}}
         return {"set": True} if list_type == "set" else {}
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _items(value: Any) -> Collection[tuple[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .names import KEEP_ANNOTATION, PROTECTED_KINDS
 from .objects import GroupKind, Manifest, ObjectKey
+from .shapes import mapping_of
 
 # Annotation, and the values of it that mean "do not delete", in lower case since Helm and Flux do not look at the case:
 # Helm, Argo CD, Flux, cli-utils and kapp as documented.
@@ -49,8 +50,7 @@ def may_take_volumes(key: ObjectKey) -> bool:
 
 def volume_reason(live: Manifest) -> str:
     """Why a live StatefulSet is never pruned: Kubernetes deletes its claims with it when it says so itself."""
-    spec = live.get("spec")
-    policy = spec.get("persistentVolumeClaimRetentionPolicy") if isinstance(spec, dict) else None
-    if isinstance(policy, dict) and policy.get("whenDeleted") == "Delete":
+    policy = mapping_of(mapping_of(live.get("spec")).get("persistentVolumeClaimRetentionPolicy"))
+    if policy.get("whenDeleted") == "Delete":
         return "its PersistentVolumeClaims would go with it (persistentVolumeClaimRetentionPolicy.whenDeleted)"
     return ""

@@ -18,9 +18,8 @@ from typing import Any
 from .names import LOCAL_CONFIG_ANNOTATION
 from .normalise import SourceObject
 from .objects import Manifest
-from .yaml_documents import read_documents
+from .yaml_documents import EXACT_INTEGERS, read_documents
 
-_EXACT_INTEGERS = 2**53
 _CARRIED = "rendimiento.ai/carried:"
 """What a text begins with that stands for another value, which follows as JSON; also a key that stands for the one
 that follows."""
@@ -206,7 +205,7 @@ def _carried(value: Any) -> Any:
             return [_carried(item) for item in value]
         case str() if _NOT_IN_YAML.search(value) or value.startswith(_CARRIED):
             return _CARRIED + json.dumps(value)
-        case int() if abs(value) >= _EXACT_INTEGERS:
+        case int() if abs(value) >= EXACT_INTEGERS:
             return _CARRIED + json.dumps(value)
     return value
 

@@ -12,14 +12,16 @@ import base64
 import binascii
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
+from .fields import NOTHING
 from .keyed_hash import canonical_json
 from .list_keys import key_fields, key_of, title_of
 from .made_up_lines import MARKER, constant_lines, filled_lines, lines_of
 from .objects import Manifest
 
-_ABSENT = object()
+T = TypeVar("T")
+
 _Path = tuple[str, ...]
 """Steps as they are displayed: ``.data``, ``[0]``, ``[name="web"]``."""
 
@@ -90,7 +92,7 @@ class _Settling:
     kept: list[str] = field(default_factory=list)
 
     def value(self, path: _Path, first: Any, second: Any, live: Any) -> Any:
-        if _same(first, second) or live is _ABSENT:
+        if _same(first, second) or live is NOTHING:
             return first
         match first, second, live:
             case dict(), dict(), dict():
@@ -100,16 +102,16 @@ class _Settling:
             case str(), str(), str():
                 return self._text(path, first, second, live)
         if _kind(live) in (_kind(first), _kind(second)):
-            return self._keep(path, first, live)
+            return self._whole(path, first, live)
         return first
 
-    def _keep(self, path: _Path, first: Any, live: Any) -> Any:
+    def _whole(self, path: _Path, first: Any, live: Any) -> Any:
         """The live value as a whole, or the rendered one where that would let too much pass."""
         if isinstance(live, (dict, list)) and (not _NEVER_WHOLE.isdisjoint(path) or _holds_never_whole(live)):
             return first
         return self._kept(path, first, live)
 
-    def _kept(self, path: _Path, first: Any, live: Any) -> Any:
+    def _kept(self, path: _Path, first: Any, live: T) -> T:
         if not _same(first, live):
             self.kept.append("".join(path))
         return live
@@ -122,9 +124,9 @@ class _Settling:
         for key in first | second:
             step = (*path, f".{key}")
             if key in first and key in second:
-                found[key] = self.value(step, first[key], second[key], live.get(key, _ABSENT))
+                found[key] = self.value(step, first[key], second[key], live.get(key, NOTHING))
             elif not named_anew and key in live:
-                found[key] = self._keep(step, first.get(key, _ABSENT), live[key])
+                found[key] = self._whole(step, first.get(key, NOTHING), live[key])
             elif not named_anew and key in first and opposite:
                 # Left out, nothing would be there in the end: no later render has it either.
                 found[key] = first[key]
@@ -136,8 +138,8 @@ class _Settling:
                 step, before = (*path, f".{there}"), len(self.kept)
                 found[there] = self.value(step, first[key], second[other], live[there])
                 if "".join(step) not in self.kept[before:]:
-                    self._kept(step, _ABSENT, found[there])
-        return {key: value for key, value in found.items() if value is not _ABSENT}
+                    self._kept(step, NOTHING, found[there])
+        return {key: value for key, value in found.items() if value is not NOTHING}
 
     def _list(self, path: _Path, first: list[Any], second: list[Any], live: list[Any]) -> Any:
         if _all_texts(first, second, live):
@@ -152,7 +154,7 @@ class _Settling:
         else:
             # Only one render has what is beyond the end of the other: it stays as it is rendered.
             partners = [
-                (second[place] if place < len(second) else element, live[place] if place < len(live) else _ABSENT)
+                (second[place] if place < len(second) else element, live[place] if place < len(live) else NOTHING)
                 for place, element in enumerate(first)
             ]
             steps = [f"[{number}]" for number in range(len(first))]
@@ -170,13 +172,10 @@ class _Settling:
 
     def _content(self, path: _Path, first: str, second: str, live: str) -> str:
         if not _has_lines(first, second, live):
-            self._keep(path, first, live)
-            return live
+            return self._kept(path, first, live)
         lines, kept = filled_lines(lines_of(first), lines_of(second), lines_of(live))
         text = "\n".join(lines)
-        if kept:
-            self._keep(path, first, text)
-        return text
+        return self._kept(path, first, text) if kept else text
 
 
 def _same(first: Any, second: Any) -> bool:
@@ -250,6 +249,6 @@ def _by_key(
     left = [element for key, element in known.items() if key not in set(keys) & others.keys()]
     partners = iter(zip(opposite, left, strict=True) if len(alone) == len(opposite) == len(left) else [])
     return [
-        (others[key], known.get(key, _ABSENT)) if key in others else next(partners, (element, _ABSENT))
+        (others[key], known.get(key, NOTHING)) if key in others else next(partners, (element, NOTHING))
         for key, element in zip(keys, first, strict=True)
     ]

@@ -52,18 +52,24 @@ def owners_of(manifest: Manifest, path: Path) -> list[Entry]:
 def _owns(fields: FieldTree, value: Any, path: Path) -> bool:
     if not path:
         return True
-    if not fields:
-        return False
     step, rest = path[0], path[1:]
-    for name, below in _children(fields):
-        if isinstance(value, dict) and name == f"f:{step}":
-            # An empty tree below a field owns it as a whole.
-            return not below or _owns(below, value.get(step), rest)
-        if isinstance(value, list) and step.isdecimal() and int(step) < len(value):
-            index = int(step)
-            if _selects(name, value[index], index):
-                return not below or _owns(below, value[index], rest)
-    return False
+    if isinstance(value, dict):
+        inner = value.get(step)
+    elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+        inner = value[int(step)]
+    else:
+        return False
+    below = tree_below(fields, value, step)
+    # An empty tree below a field owns it as a whole.
+    return below is not None and (not below or _owns(below, inner, rest))
+
+
+def tree_below(fields: FieldTree, value: Any, step: str) -> FieldTree | None:
+    """What a tree owns of one field or item of this value, ``None`` for nothing of it."""
+    if isinstance(value, list):
+        index = int(step)
+        return next((below for name, below in fields.items() if _selects(name, value[index], index)), None)
+    return fields.get(f"f:{step}")
 
 
 def tree_at(fields: FieldTree, value: Any, path: Path) -> FieldTree | None:
@@ -75,13 +81,8 @@ def tree_at(fields: FieldTree, value: Any, path: Path) -> FieldTree | None:
     for step in path:
         if not found:
             return None
-        if isinstance(value, list):
-            index = int(step)
-            found = next((below for name, below in found.items() if _selects(name, value[index], index)), None)
-            value = value[index]
-        else:
-            found = found.get(f"f:{step}")
-            value = value[step]
+        found = tree_below(found, value, step)
+        value = value[int(step)] if isinstance(value, list) else value[step]
     return found
 
 
@@ -89,10 +90,6 @@ def item_keys(fields: FieldTree, item: Any) -> set[str]:
     """The fields by which a tree of a list tells this item apart; none unless it is a mapping."""
     found = (name for name in fields if name.startswith("k:") and _selects(name, item, 0))
     return {key for name in found for key in json.loads(name[2:])}
-
-
-def _children(fields: FieldTree) -> Iterator[tuple[str, FieldTree]]:
-    return ((name, below) for name, below in fields.items() if name != ".")
 
 
 def _selects(name: str, item: Any, index: int) -> bool:

@@ -23,6 +23,7 @@ from .field_rules import FieldRule, Path, paths_for
 from .known_secrets import KnownSecrets, Secret
 from .names import LAST_APPLIED_ANNOTATION
 from .objects import Manifest, ObjectKey, split_api_version
+from .shapes import mapping_of
 
 _DATA = ("data", "stringData")
 
@@ -202,12 +203,9 @@ def _below(hidden: list[Path], step: str) -> list[Path]:
 
 
 def _copies(metadata: Any) -> list[Path]:
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(annotations, dict):
-        return []
     return [
         ("annotations", name)
-        for name, text in annotations.items()
+        for name, text in mapping_of(mapping_of(metadata).get("annotations")).items()
         if name in _COPIES or (isinstance(text, str) and text.lstrip().startswith(_BEGINNINGS_OF_COPIES))
     ]
 
@@ -218,8 +216,7 @@ def _is_secret(manifest: dict[str, Any]) -> bool:
 
 def _key(manifest: Manifest) -> ObjectKey:
     """The identity of what may be no proper object."""
-    metadata = manifest.get("metadata")
-    named = metadata if isinstance(metadata, dict) else {}
+    named = mapping_of(manifest.get("metadata"))
     group, _version = split_api_version(str(manifest.get("apiVersion", "")))
     texts = (manifest.get("kind"), named.get("namespace"), named.get("name"))
     return ObjectKey(group, *(str(text or "") for text in texts))

@@ -13,10 +13,12 @@ from typing import Any, TypeGuard
 
 from .bundle import BundleObject
 from .errors import ObjectError
+from .fields import value_at
 from .invisible import is_visible, with_codes
 from .keyed_hash import canonical_json
 from .names import HOOK_ANNOTATION, LOCAL_CONFIG_ANNOTATION, OWNER_LABEL, STATE_OBJECTS
 from .objects import Manifest, ObjectKey, join_api_version, split_api_version
+from .shapes import mapping_of, mappings_of
 
 Namespaced = Callable[[str, str, str], bool | None]
 """Whether a kind (group, version, kind) lives in namespaces; ``None`` when nothing knows the kind."""
@@ -225,8 +227,7 @@ def _cleaned(item: SourceObject, warnings: list[str]) -> Manifest:
         names = ", ".join(map(str, finalizers)) if isinstance(finalizers, list) else finalizers
         warnings.append(f"{item.source}: {kind} {name} has finalizers ({names}): only their controller can delete it")
     manifest.pop("status", None)
-    for empty in [part for part in ("labels", "annotations") if not metadata.get(part)]:
-        metadata.pop(empty, None)
+    _leave_out_empty(metadata, "labels", "annotations")
     # Templates leave `namespace:` behind when a value is empty.
     if metadata.get("namespace") in (None, ""):
         metadata.pop("namespace", None)
@@ -240,7 +241,9 @@ def _cleaned(item: SourceObject, warnings: list[str]) -> Manifest:
             subject=item.source,
         )
     if (group, kind) == ("", "Secret"):
-        _check_secret(manifest, item.source)
+        for part in ("data", "stringData"):
+            # Here, since the API server would refuse it with the value in its message.
+            _check_strings(manifest, part, f"{kind} {name}", item.source, empty=True)
         _merge_string_data(manifest)
         _leave_out_empty(manifest, "data")
     if (group, kind) == ("", "ConfigMap"):
@@ -275,29 +278,15 @@ def _check_templates(manifest: Manifest, subject: str, source: str) -> None:
     path = pod_path(manifest) or ()
     # Of the pod and, in a CronJob, of its jobs.
     places = [path[:end] for end in range(1, len(path)) if path[end - 1].endswith(("template", "Template"))]
-    templates = [(".".join(place), _at(manifest, place)) for place in places]
-    spec = _mapping(manifest.get("spec"))
+    templates = [(".".join(place), value_at(manifest, place)) for place in places]
+    spec = mapping_of(manifest.get("spec"))
     if path and manifest["kind"] == "StatefulSet":
-        claims = _mappings(spec.get("volumeClaimTemplates"))
+        claims = mappings_of(spec.get("volumeClaimTemplates"))
         templates += [(f"spec.volumeClaimTemplates[{number}]", claim) for number, claim in enumerate(claims)]
     for place, template in templates:
-        metadata = _mapping(_mapping(template).get("metadata"))
+        metadata = mapping_of(mapping_of(template).get("metadata"))
         for part in ("labels", "annotations"):
             _check_strings(metadata, f"{place}.metadata.{part}", subject, source, empty=True)
-
-
-def _check_secret(manifest: Manifest, source: str) -> None:
-    """Refuse here what the API server would refuse with the value in its message."""
-    name = manifest["metadata"]["name"]
-    for part in ("data", "stringData"):
-        values = manifest.get(part)
-        if values is not None and not isinstance(values, dict):
-            raise ObjectError(f"Secret {name}: {part} is not a mapping", subject=source)
-        for key, value in (values or {}).items():
-            if not isinstance(value, str) and value is not None:
-                raise ObjectError(
-                    f"Secret {name}: {part}.{key} is not text", subject=source, hint="put the value in quotes"
-                )
 
 
 def _merge_string_data(manifest: Manifest) -> None:
@@ -331,13 +320,13 @@ def _default_protocols(manifest: Manifest) -> None:
         _protocols(spec.get("ports"))
     pod = pod_spec(manifest)
     if pod:
-        for part in ("containers", "initContainers", "ephemeralContainers"):
-            for container in _mappings(pod.get(part)):
+        for part in CONTAINERS:
+            for container in mappings_of(pod.get(part)):
                 _protocols(container.get("ports"))
 
 
 def _protocols(ports: Any) -> None:
-    for port in _mappings(ports):
+    for port in mappings_of(ports):
         if port.get("protocol") in (None, ""):
             port["protocol"] = "TCP"
 
@@ -353,8 +342,8 @@ def _name_service_account_twice(manifest: Manifest) -> None:
         pod["serviceAccountName"] = pod["serviceAccount"] = name
 
 
-def _mappings(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+CONTAINERS = ("containers", "ephemeralContainers", "initContainers")
+"""The fields of a pod spec that list containers."""
 
 
 def pod_path(manifest: Manifest) -> tuple[str, ...] | None:
@@ -377,15 +366,8 @@ def pod_path(manifest: Manifest) -> tuple[str, ...] | None:
 def pod_spec(manifest: Manifest) -> dict[str, Any] | None:
     """The pod spec inside a workload of the built-in kinds, ``None`` for everything else."""
     path = pod_path(manifest)
-    value = _at(manifest, path) if path else None
+    value = value_at(manifest, path) if path else None
     return value if isinstance(value, dict) else None
-
-
-def _at(manifest: Manifest, path: tuple[str, ...]) -> Any:
-    value: Any = manifest
-    for step in path:
-        value = value.get(step) if isinstance(value, dict) else None
-    return value
 
 
 def _place(manifest: Manifest, source: str, namespace: str, namespaced: Namespaced, warnings: list[str]) -> None:
@@ -409,10 +391,16 @@ def _annotations(manifest: Manifest) -> dict[str, str]:
 
 def hook_events(manifest: Manifest) -> set[str]:
     """Events of a Helm hook, lower-cased and trimmed as Helm does; empty for an ordinary object."""
-    text = _mapping(_mapping(manifest.get("metadata")).get("annotations")).get(HOOK_ANNOTATION)
+    text = mapping_of(mapping_of(manifest.get("metadata")).get("annotations")).get(HOOK_ANNOTATION)
     if not isinstance(text, str):
         return set()
     return {event.strip().lower() for event in text.split(",") if event.strip()}
+
+
+def kinds_brought(manifests: Iterable[Manifest]) -> Iterator[tuple[str, str, str, bool]]:
+    """The kinds of all CustomResourceDefinitions among these, see ``kinds_of_definition``."""
+    for manifest in filter(is_definition, manifests):
+        yield from kinds_of_definition(manifest)
 
 
 def kinds_of_definition(manifest: Manifest) -> list[tuple[str, str, str, bool]]:
@@ -420,9 +408,9 @@ def kinds_of_definition(manifest: Manifest) -> list[tuple[str, str, str, bool]]:
 
     What is not as it should be is left out: the API server says so when it is asked to install it.
     """
-    spec = _mapping(manifest.get("spec"))
-    group, kind = spec.get("group"), _mapping(spec.get("names")).get("kind")
-    served = [version.get("name") for version in _mappings(spec.get("versions")) if version.get("served") is True]
+    spec = mapping_of(manifest.get("spec"))
+    group, kind = spec.get("group"), mapping_of(spec.get("names")).get("kind")
+    served = [version.get("name") for version in mappings_of(spec.get("versions")) if version.get("served") is True]
     if not _is_word(group) or not _is_word(kind):
         return []
     return [(group, name, kind, spec.get("scope") == "Namespaced") for name in served if _is_word(name)]
@@ -434,10 +422,6 @@ def api_versions_of(manifests: Iterable[Manifest]) -> Iterator[str]:
         for group, version, kind, _inside in kinds_of_definition(manifest):
             yield join_api_version(group, version)
             yield f"{join_api_version(group, version)}/{kind}"
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def is_definition(manifest: Manifest) -> bool:

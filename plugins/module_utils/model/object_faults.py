@@ -12,8 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .normalise import pod_path, pod_spec
+from . import list_keys
+from .normalise import CONTAINERS, pod_path, pod_spec
 from .objects import Manifest, ObjectKey, key_of, split_api_version
+from .shapes import list_of, mapping_of, mappings_of
 from .wording import shortened
 
 _KIB = 1024
@@ -33,28 +35,27 @@ MOST_ANNOTATIONS = 256 * _KIB
 _LONGEST_NAME = 120
 """Characters of a name in a message; a mount path or a finalizer may have thousands."""
 
-# Keys of the lists that server-side apply merges item by item, each with what the server fills in for a key that is
-# missing: ``x-kubernetes-list-map-keys`` of Kubernetes 1.37, without those of status.
-_Keys = dict[str, str]
-_NAME: _Keys = {"name": ""}
+# Keys of the lists that server-side apply merges item by item: ``x-kubernetes-list-map-keys`` of Kubernetes 1.37,
+# without those of status.
+_Keys = tuple[str, ...]
+_NAME: _Keys = ("name",)
 _POD_LISTS: dict[str, _Keys] = {
     "containers": _NAME,
     "ephemeralContainers": _NAME,
-    "hostAliases": {"ip": ""},
+    "hostAliases": ("ip",),
     "imagePullSecrets": _NAME,
     "initContainers": _NAME,
     "resourceClaims": _NAME,
     "schedulingGates": _NAME,
-    "topologySpreadConstraints": {"topologyKey": "", "whenUnsatisfiable": ""},
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
     "volumes": _NAME,
 }
 _CONTAINER_LISTS: dict[str, _Keys] = {
     "env": _NAME,
-    "ports": {"containerPort": "", "protocol": "TCP"},
-    "volumeDevices": {"devicePath": ""},
-    "volumeMounts": {"mountPath": ""},
+    "ports": ("containerPort", "protocol"),
+    "volumeDevices": ("devicePath",),
+    "volumeMounts": ("mountPath",),
 }
-_CONTAINERS = ("containers", "ephemeralContainers", "initContainers")
 _WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _POLICIES = ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
 
@@ -89,14 +90,14 @@ def bundle_faults(manifests: Iterable[Manifest]) -> dict[ObjectKey, list[str]]:
 
 def _taken_by(service: Manifest) -> Iterator[tuple[str, str, str]]:
     """Field, what it takes, and which one. A port is taken for all protocols at once (observed)."""
-    spec = _mapping(service.get("spec"))
+    spec = mapping_of(service.get("spec"))
     if spec.get("type") in ("NodePort", "LoadBalancer"):
-        for number, port in enumerate(map(_mapping, _list(spec.get("ports")))):
+        for number, port in enumerate(map(mapping_of, list_of(spec.get("ports")))):
             if found := port.get("nodePort"):
                 yield f"spec.ports[{_name(port.get('name') or number)}].nodePort", "node port", str(found)
         if found := spec.get("healthCheckNodePort"):
             yield "spec.healthCheckNodePort", "node port", str(found)
-    for address in [spec.get("clusterIP"), *_list(spec.get("clusterIPs"))]:
+    for address in [spec.get("clusterIP"), *list_of(spec.get("clusterIPs"))]:
         if isinstance(address, str) and address not in ("", "None"):
             yield "spec.clusterIP", "address", address
 
@@ -107,14 +108,14 @@ def _sizes(manifest: Manifest) -> Iterator[str]:
         yield f"is too large: {_limit(size, MOST_SENT)} in a request"
     elif size > MOST_STORED:
         yield f"is too large: {_limit(size, MOST_STORED)} for an object"
-    annotations = _mapping(manifest["metadata"].get("annotations"))
+    annotations = mapping_of(manifest["metadata"].get("annotations"))
     used = sum(_bytes(name) + _bytes(value) for name, value in annotations.items())
     if used > MOST_ANNOTATIONS:
         yield f"metadata.annotations are too large: {_limit(used, MOST_ANNOTATIONS)}"
     if manifest["apiVersion"] == "v1" and manifest["kind"] in ("ConfigMap", "Secret"):
         plain, coded = ("data", "binaryData") if manifest["kind"] == "ConfigMap" else ("stringData", "data")
-        used = sum(map(_bytes, _mapping(manifest.get(plain)).values()))
-        used += sum(map(_decoded, _mapping(manifest.get(coded)).values()))
+        used = sum(map(_bytes, mapping_of(manifest.get(plain)).values()))
+        used += sum(map(_decoded, mapping_of(manifest.get(coded)).values()))
         if used > MOST_DATA:
             yield f"its data is too large: {_limit(used, MOST_DATA)} for a {manifest['kind']}"
 
@@ -137,21 +138,21 @@ def _decoded(value: Any) -> int:
 
 
 def _twice(manifest: Manifest) -> Iterator[str]:
-    finalizers = Counter(one for one in _list(manifest["metadata"].get("finalizers")) if isinstance(one, str))
+    finalizers = Counter(one for one in list_of(manifest["metadata"].get("finalizers")) if isinstance(one, str))
     for finalizer in (one for one, times in finalizers.items() if times > 1):
         yield f"metadata.finalizers: {_name(finalizer)} stands twice, remove one"
     group, _version = split_api_version(manifest["apiVersion"])
-    spec = _mapping(manifest.get("spec"))
+    spec = mapping_of(manifest.get("spec"))
     match group, manifest["kind"]:
         case "", "Service":
-            yield from _same(spec, "spec", {"ports": {"port": "", "protocol": "TCP"}})
+            yield from _same(spec, "spec", {"ports": ("port", "protocol")})
         case "", "ServiceAccount":
             yield from _same(manifest, "", {"secrets": _NAME})
         case "admissionregistration.k8s.io", kind if kind in _WEBHOOKS:
             yield from _same(manifest, "", {"webhooks": _NAME})
-            for webhook in _list(manifest.get("webhooks")):
+            for webhook in list_of(manifest.get("webhooks")):
                 yield from _same(
-                    webhook, f"webhooks[{_name(_mapping(webhook).get('name'))}]", {"matchConditions": _NAME}
+                    webhook, f"webhooks[{_name(mapping_of(webhook).get('name'))}]", {"matchConditions": _NAME}
                 )
         case "admissionregistration.k8s.io", kind if kind in _POLICIES:
             yield from _same(spec, "spec", {"matchConditions": _NAME, "variables": _NAME})
@@ -161,21 +162,17 @@ def _twice(manifest: Manifest) -> Iterator[str]:
 
 def _twice_in_pod(pod: dict[str, Any], path: str) -> Iterator[str]:
     yield from _same(pod, path, _POD_LISTS)
-    for part in _CONTAINERS:
-        for number, container in enumerate(_list(pod.get(part))):
-            place = f"{path}.{part}[{_name(_mapping(container).get('name') or number)}]"
+    for part in CONTAINERS:
+        for number, container in enumerate(list_of(pod.get(part))):
+            place = f"{path}.{part}[{_name(mapping_of(container).get('name') or number)}]"
             yield from _same(container, place, _CONTAINER_LISTS)
-            yield from _same(_mapping(container).get("resources"), f"{place}.resources", {"claims": _NAME})
+            yield from _same(mapping_of(container).get("resources"), f"{place}.resources", {"claims": _NAME})
 
 
 def _same(holder: Any, path: str, lists: dict[str, _Keys]) -> Iterator[str]:
     for field, keys in lists.items():
-        seen: dict[tuple[str, ...], int] = {}
-        for item in _list(_mapping(holder).get(field)):
-            if isinstance(item, dict):
-                # As text: 80 and "80" are no valid pair either.
-                values = tuple(str(item.get(key) or filled) for key, filled in keys.items())
-                seen[values] = seen.get(values, 0) + 1
+        # As text: 80 and "80" are no valid pair either.
+        seen = Counter(list_keys.key_of(keys, item) for item in mappings_of(mapping_of(holder).get(field)))
         for values, times in seen.items():
             if times > 1 and values[0]:
                 how_often = "twice" if times == 2 else f"{times} times"
@@ -186,11 +183,3 @@ def _same(holder: Any, path: str, lists: dict[str, _Keys]) -> Iterator[str]:
 def _name(value: Any) -> str:
     """What an entry is called, at a length that leaves the message readable."""
     return shortened(str(value), _LONGEST_NAME)
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

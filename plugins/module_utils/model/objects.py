@@ -47,6 +47,11 @@ def join_api_version(group: str, version: str) -> str:
     return f"{group}/{version}" if group else version
 
 
+def resource_version_of(manifest: Manifest) -> str:
+    """Of an object from the server; empty for what a dry run would create."""
+    return str(manifest["metadata"].get("resourceVersion", ""))
+
+
 def key_of(manifest: Manifest) -> ObjectKey:
     """Identity of an object that has apiVersion, kind and metadata.name."""
     metadata = manifest["metadata"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .fields import NOTHING
-from .managed_fields import FieldTree, item_keys, tree_at
+from .managed_fields import FieldTree, item_keys, tree_below
 
 
 def own_parts(value: Any, own: FieldTree, others: FieldTree | None) -> Any:
@@ -47,11 +47,8 @@ def _of_list(value: list[Any], own: FieldTree, others: FieldTree | None) -> list
 
 def _part(value: Any, step: str, own: FieldTree, others: FieldTree | None) -> Any:
     # A tree that is empty owns all that is below it, as far as it isn't told apart by others.
-    ours = tree_at(own, value, (step,)) if own else {}
+    ours = tree_below(own, value, step) if own else {}
     if ours is None:
         return NOTHING
-    return own_parts(value[int(step)] if isinstance(value, list) else value[step], ours, _below(value, step, others))
-
-
-def _below(value: Any, step: str, fields: FieldTree | None) -> FieldTree | None:
-    return tree_at(fields, value, (step,)) if fields else None
+    theirs = tree_below(others, value, step) if others else None
+    return own_parts(value[int(step)] if isinstance(value, list) else value[step], ours, theirs)

@@ -63,8 +63,8 @@ _PATCH = _list(
 )
 
 _ITEM = _record(
-    "What happens to one object. An unchanged one has object, action, verdict and digest, and warnings, if "
-    "there are any; of the others, fields that are empty are left out.",
+    "What happens to one object. An unchanged one has object, action, verdict and digest, and reason, "
+    "warnings and yields, if there are any; of the others, fields that are empty are left out.",
     {
         "object": _record("The object.", {**_IDENTITY, "version": _text("API version that it is sent in.")}),
         "action": _choice(get_args(Action), "What a sync does."),

@@ -20,7 +20,8 @@ from .json_schema import Schema, UnusableSchemaError, json_schema
 from .keyed_hash import canonical_json
 from .objects import Manifest
 from .safe_pattern import mismatches
-from .wording import listed
+from .shapes import mapping_of
+from .wording import dotted, listed
 
 try:
     import jsonschema
@@ -95,20 +96,20 @@ class StructuralSchema:
     @classmethod
     def of_definition(cls, definition: Manifest, version: str) -> StructuralSchema | None:
         """From a CustomResourceDefinition; ``None`` when it has no such version, or no schema that can be used."""
-        spec = _mapping(definition.get("spec"))
+        spec = mapping_of(definition.get("spec"))
         versions = spec.get("versions")
         if not isinstance(versions, list) or spec.get("preserveUnknownFields") is True:
             return None
         found = next((one for one in versions if isinstance(one, dict) and one.get("name") == version), {})
-        return cls._made(_mapping(found.get("schema")).get("openAPIV3Schema"), {}, custom=True)
+        return cls._made(mapping_of(found.get("schema")).get("openAPIV3Schema"), {}, custom=True)
 
     @classmethod
     def of_openapi(cls, document: Mapping[str, Any], group: str, version: str, kind: str) -> StructuralSchema | None:
         """From what ``/openapi/v3/apis/<group>/<version>`` answers; ``None`` when the kind is not in it."""
-        schemas = _mapping(_mapping(document.get("components")).get("schemas"))
+        schemas = mapping_of(mapping_of(document.get("components")).get("schemas"))
         wanted = {"group": group, "version": version, "kind": kind}
         for name, schema in schemas.items():
-            kinds = _mapping(schema).get("x-kubernetes-group-version-kind")
+            kinds = mapping_of(schema).get("x-kubernetes-group-version-kind")
             if isinstance(kinds, list) and wanted in kinds:
                 # The server names the schemas of custom resources after their group.
                 custom = name == ".".join([*reversed(group.split(".")), version, kind])
@@ -140,7 +141,7 @@ class StructuralSchema:
         faults: dict[str, str] = {}
         for error in errors:
             # The first one of a field: a value of the wrong type breaks other rules, too.
-            path = _dotted(error.absolute_path)
+            path = dotted(error.absolute_path) or "the object"
             if path not in faults and len(faults) < MOST_FAULTS:
                 faults[path] = _in_words(error)
         return [f"{path}: {fault}" for path, fault in faults.items()]
@@ -162,23 +163,19 @@ class StructuralSchema:
 
 def _without_nulls(value: Any, schema: Schema) -> Any:
     if isinstance(value, list):
-        items = _mapping(schema.get("items"))
+        items = mapping_of(schema.get("items"))
         return [_without_nulls(item, items) for item in value]
     if not isinstance(value, dict):
         return value
-    properties: dict[str, Schema] = _mapping(schema.get("properties"))
+    properties: dict[str, Schema] = mapping_of(schema.get("properties"))
     # It may be true or false, too.
-    additional: Schema = _mapping(schema.get("additionalProperties"))
+    additional: Schema = mapping_of(schema.get("additionalProperties"))
     made = {}
     for name, item in value.items():
         inner = properties.get(name, additional)
         if item is not None or "null" in inner.get("type", ["null"]):
             made[name] = _without_nulls(item, inner)
     return made
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 # The keywords
@@ -269,7 +266,9 @@ def _enum(validator: Any, words: list[Any], value: Any, schema: Schema) -> _Erro
         _clock.tick()
         if word == value and isinstance(word, bool) == isinstance(value, bool):
             return
-    yield jsonschema.ValidationError("is none of the values that its schema allows")
+    told = [word for word in words if word not in ("", None)]
+    texts = listed([*map(str, told[:_MOST_WORDS]), *told[_MOST_WORDS:]], _MOST_WORDS)
+    yield jsonschema.ValidationError(f"has to be one of {texts}")
 
 
 def _required(validator: Any, names: list[str], value: Any, schema: Schema) -> _Errors:
@@ -319,16 +318,4 @@ def _in_words(error: jsonschema.ValidationError) -> str:
     keyword, rule = str(error.validator), error.validator_value
     if keyword in _LIMITS:
         return _LIMITS[keyword].format(rule)
-    if keyword == "enum":
-        words = [word for word in _items(rule) if word not in ("", None)]
-        return f"has to be one of {listed([*map(str, words[:_MOST_WORDS]), *words[_MOST_WORDS:]], _MOST_WORDS)}"
     return _ALTERNATIVES.get(keyword) or error.message
-
-
-def _items(rule: Any) -> list[Any]:
-    return rule if isinstance(rule, list) else []
-
-
-def _dotted(parts: Collection[str | int]) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
-    return text.removeprefix(".") or "the object"

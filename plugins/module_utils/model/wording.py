@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from .invisible import with_stand_ins
 
@@ -13,6 +13,11 @@ def listed(texts: Sequence[str], most: int) -> str:
     """``a, b and 3 more``."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more
+
+
+def dotted(parts: Iterable[str | int]) -> str:
+    """The way to a field: ``spec.ports[0].name``."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
 
 
 def printable(text: str) -> str:

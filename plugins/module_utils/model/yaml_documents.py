@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import math
 import re
 import struct
 from collections.abc import Iterator, Mapping
@@ -69,7 +70,7 @@ _TIMESTAMP = re.compile(
 )
 _TYPES = {"int": int, "float": float, "bool": bool, "null": type(None)}
 _TAG = "tag:yaml.org,2002:"
-_EXACT_INTEGERS = 2**53
+EXACT_INTEGERS = 2**53
 _INTEGERS = range(-(2**63), 2**63)
 
 
@@ -299,7 +300,7 @@ class _Reader:
     def _json_value(self, value: Any, event: Any) -> Any:
         if not isinstance(value, float):
             return value
-        if value - value != 0:
+        if not math.isfinite(value):
             raise self._error(event, f"{event.value} is no number in JSON", hint="quote it if text is meant")
         return _json_number(value)
 
@@ -348,7 +349,7 @@ def _resolve(text: str) -> Any:
     """What a plain scalar means (``resolve.go``); what overflows stays text. Not yet JSON: see ``_json_number``."""
     if text in _WORDS:
         return _WORDS[text]
-    if text[0] not in "0123456789+-.":
+    if text[0] not in _MAY_BE_NUMBER:
         return text
     if text in _NOT_FINITE:
         return float(text.replace(".", "", 1))
@@ -359,7 +360,7 @@ def _resolve(text: str) -> Any:
             return value
     if _FLOAT.fullmatch(digits):
         number = float(digits)
-        return number if number - number == 0 else text
+        return number if math.isfinite(number) else text
     if len(digits) <= _LONGEST_INTEGER and (odd := _SIGN_AFTER_BASE.fullmatch(digits)):
         value = int(odd[1], 2)
         return value if value in _INTEGERS else text
@@ -381,7 +382,7 @@ def _json_number(value: float) -> int | float:
     """Go writes an integral float without a point, and whoever reads that takes it for an integer if it fits 64 bit."""
     if not value.is_integer():
         return value
-    if abs(value) < _EXACT_INTEGERS:
+    if abs(value) < EXACT_INTEGERS:
         return int(value)
     # The digits that Go writes, not the exact value.
     written = int(Decimal(repr(value)))
@@ -399,7 +400,7 @@ def _key_form(value: str | bool | int | float) -> str | None:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value) if value in _INTEGERS else None
-    if value - value != 0:
+    if not math.isfinite(value):
         return ".nan" if value != value else ".inf" if value > 0 else "-.inf"
     packed = _narrow(value)
     if packed is None:
@@ -515,7 +516,7 @@ if yaml is not None:
             return True
 
         def represent_text(self, text: str) -> Any:
-            quoted = "'" if not isinstance(_resolve(text), str) else None
+            quoted = None if reads_as_text(text) else "'"
             return self.represent_scalar(_TAG + "str", text, style="|" if "\n" in text else quoted)
 
     _PeopleDumper.add_representer(str, _PeopleDumper.represent_text)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from .field_rules import Path
-from .fields import NOTHING, place_in, value_at, with_value, without_fields
+from .fields import NOTHING, place_in, value_at, value_in, with_value, without_fields
 from .list_keys import counterparts, key_fields
 from .managed_fields import Entry, FieldTree, owners_of, tree_at, union_of
 from .names import FIELD_MANAGER
@@ -92,8 +92,7 @@ def _comes_with_new_item(path: Path, body: Manifest, live: Manifest) -> bool:
         items = value_at(body, path[:length])
         if not isinstance(items, list):
             continue
-        place = place_in(live, body, path[:length])
-        others = value_at(live, place) if place is not None else NOTHING
+        others = value_in(live, body, path[:length])
         if not isinstance(others, list):
             return True
         if counterparts(items, others)[int(step)] is None:
@@ -123,7 +122,7 @@ def _title(path: Path) -> str:
 # Certificates that somebody injects
 
 
-def bundle_paths(manifest: Manifest) -> list[Path]:
+def _ca_bundle_paths(manifest: Manifest) -> list[Path]:
     """Where the ``caBundle`` of this object may stand: webhooks, APIServices and conversion webhooks of kinds."""
     group, _version = split_api_version(manifest["apiVersion"])
     match (group, manifest["kind"]):
@@ -140,7 +139,7 @@ def bundle_paths(manifest: Manifest) -> list[Path]:
 
 def placeholders_of(manifest: Manifest) -> list[Path]:
     """Where a ``caBundle`` stands that is none: empty, or white space, to be filled in by a controller."""
-    return [path for path in bundle_paths(manifest) if _is_placeholder(value_at(manifest, path))]
+    return [path for path in _ca_bundle_paths(manifest) if _is_placeholder(value_at(manifest, path))]
 
 
 def _is_placeholder(value: Any) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from ..model.wording import listed, printable
+from .helm_errors import error_of
 from .hidden_values import HiddenValues
 
 _LONGEST_TEXT = 300
@@ -61,8 +62,7 @@ def cluster_fault(stderr: str, secrets: Collection[str] = ()) -> ClusterFault | 
 
     :param secrets: texts that it may not repeat.
     """
-    error = re.search(r"^Error: (.*)", stderr, re.MULTILINE | re.DOTALL)
-    text = error[1] if error else stderr
+    text = error_of(stderr)
     fault = _FAULTS.search(text)
     # What a chart says with `fail` is no word of the cluster; it could be one of the Secrets that the chart may read.
     if not fault or _OF_THE_CHART in text:
@@ -73,8 +73,8 @@ def cluster_fault(stderr: str, secrets: Collection[str] = ()) -> ClusterFault | 
         return ClusterFault(what, lasting=False)
     kinds = [(one["kind"] or one["wanted"], one["version"] or one["asked"]) for one in _UNSERVED.finditer(text)]
     # Helm says the same of kinds of which it could not ask whether they are served.
-    if away := sorted({version for _, version in kinds} & unlisted(stderr)):
-        return ClusterFault(f"it does not tell which kinds {listed(away, 3)} has", lasting=False)
+    if away := {version for _, version in kinds} & unlisted(stderr):
+        return ClusterFault(untold(away), lasting=False)
     if kinds:
         unserved = list(dict.fromkeys(f"{kind} of {version}" for kind, version in kinds))
         return ClusterFault(f"it does not serve {listed(unserved, 3)}", lasting=True)
@@ -88,6 +88,11 @@ def unlisted(stderr: str) -> set[str]:
     """
     found = _UNLISTED.finditer(stderr)
     return {one["version"] for one in found if not (_LASTING.search(one["why"]) or _NOT_FOUND in one["why"])}
+
+
+def untold(versions: Collection[str]) -> str:
+    """In words, that the kinds of these could not be listed."""
+    return f"it does not tell which kinds {listed(sorted(versions), 3)} has"
 
 
 def without_notes(stderr: str) -> str:

@@ -58,8 +58,8 @@ class Connection:
     """
 
     kubeconfig: Path
-    user: str = ""
-    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    user: str
+    secrets: frozenset[str] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ _CORRECT_TEMPLATE = "correct the template, or the values that it uses"
 class ChartRefusalError(RenderError):
     """The chart itself ended its render, with ``fail`` or ``required``: the message is its author's."""
 
-    def without_text(self, reason: str) -> ChartRefusalError:
-        """The same with this instead of the message."""
+    def without_text(self) -> ChartRefusalError:
+        """The same without the message, for a chart that may have put a Secret into it."""
         return ChartRefusalError(
-            f"the chart ends its render; its message is not shown, {reason}",
+            "the chart ends its render; its message is not shown, since the chart can read Secrets of the cluster",
             subject=self.subject,
             hint="helm template --dry-run=server shows it",
         )
@@ -41,7 +41,7 @@ def template_error(stderr: str, secrets: Collection[str] = ()) -> RenderError:
     if ran_out_of_memory(stderr):
         return RenderError("helm needs too much memory", hint="look for what repeats itself in the chart")
     hidden = HiddenValues(secrets)
-    text = hidden.replaced(_error_of(stderr))
+    text = hidden.replaced(error_of(stderr))
     if text.startswith(("execution error at ", "template: ")):
         # A value that was written with another indentation is one again.
         text = hidden.replaced(" ".join(text.split()))
@@ -293,7 +293,7 @@ def _unknown(what: str, text: str) -> RenderError:
     return RenderError(f"{what}: {_one_line(text)}", hint="helm itself, called by hand, may say more")
 
 
-def _error_of(stderr: str) -> str:
+def error_of(stderr: str) -> str:
     """What follows ``Error:``, without log lines before it and advice for people at a terminal after it."""
     match = re.search(r"^Error: (.*)", stderr, re.MULTILINE | re.DOTALL)
     return (match[1] if match else stderr).replace("\n\nUse --debug flag to render out invalid YAML", "").strip()

@@ -36,7 +36,7 @@ def build_error(text: str, root: Path, path: str) -> RenderError:
         return RenderError(_NEEDS_MEMORY, subject=path, hint="look for what repeats itself in the source")
     error = _last(text, root)
     *_, where, error = ["", path, *_WHERE.split(error)][-2:] if _WHERE.search(error) else ("", path, error)
-    message, hint = _explained(error, _CAUSES) or (_without_quotes(error), "")
+    message, hint = _explained(error, _CAUSES)
     return RenderError(message, subject=where, hint=hint or "run kustomize build in a checkout to see all of it")
 
 
@@ -50,7 +50,7 @@ def patch_error(text: str, root: Path, patch: str) -> RenderError:
         hint = "look for operations that copy what others copied" if patch else "look for what repeats itself in it"
         return RenderError(_NEEDS_MEMORY, subject=patch, hint=hint)
     error = _last(text, root)
-    message, hint = _explained(error, _CAUSES_OF_PATCHES + _CAUSES) or (_without_quotes(error), "")
+    message, hint = _explained(error, _CAUSES_OF_PATCHES + _CAUSES)
     hint = hint or ("correct the patch" if patch else "correct the source")
     return RenderError(message.removeprefix("patches: "), subject=patch, hint=hint)
 
@@ -68,11 +68,12 @@ def _last(text: str, root: Path) -> str:
     return error.replace(f"{root}/", "").replace(str(root), ".")
 
 
-def _explained(error: str, causes: list[tuple[str, _Explain]]) -> tuple[str, str] | None:
+def _explained(error: str, causes: list[tuple[str, _Explain]]) -> tuple[str, str]:
+    """Message and hint; the error itself, without what it quotes, where no cause is known."""
     for pattern, explain in causes:
         if found := re.search(pattern, error, re.DOTALL):
             return explain(found)
-    return None
+    return _without_quotes(error), ""
 
 
 def _without_quotes(error: str) -> str:

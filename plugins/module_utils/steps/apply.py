@@ -22,7 +22,7 @@ from ..model.graph import Graph, Node, NodeResult
 from ..model.masking import Mask
 from ..model.names import OWNER_LABEL
 from ..model.normalise import is_definition, kinds_of_definition
-from ..model.objects import Manifest, ObjectKey
+from ..model.objects import Manifest, ObjectKey, resource_version_of
 from ..model.outcome import AppliedObject, Outcome
 from ..model.ownership import facts_of, fingerprint
 from ..model.plan import APPLIES, Plan, PlanItem
@@ -94,8 +94,7 @@ class _Application:
     def _mask(self) -> Mask:
         """What hides the secrets of all objects of the add-on in messages."""
         sent = [manifest for item in self.plan.items for manifest in (item.body, item.first) if manifest is not None]
-        rendered = [item.manifest for item in [*self.bundle.objects, *self.bundle.hooks]]
-        return self.session.mask(self.name).with_secrets_of([*rendered, *sent])
+        return self.session.mask(self.name).with_secrets_of([*self.bundle.manifests(), *sent])
 
     # Applying
 
@@ -181,7 +180,7 @@ class _Application:
                 if not writes:
                     return written
                 # Controllers act on what we wrote at once; from here on the object is the one that was planned.
-                version, expected = _version(written), ""
+                version, expected = resource_version_of(written), ""
                 continue
             live = self.session.acting.find(path)
             if live is None:
@@ -191,7 +190,7 @@ class _Application:
             if expected and fingerprint(self.session.key, live) != expected:
                 self._refuse_unless_done(item, path, body, live, "it was changed")
                 return live
-            version = _version(live)
+            version = resource_version_of(live)
         raise _moved(item, "it changes all the time")
 
     def _refuse_unless_done(self, item: PlanItem, path: str, body: Manifest, live: Manifest, what: str) -> None:
@@ -210,7 +209,7 @@ class _Application:
             live = client.find(path)
             if live is None or live["metadata"]["uid"] != item.uid:
                 raise _moved(item, "it was deleted")
-            if _version(live) != version and fingerprint(self.session.key, live) != item.fingerprint:
+            if resource_version_of(live) != version and fingerprint(self.session.key, live) != item.fingerprint:
                 raise _moved(item, "it was changed")
             return absorb(client, path, live, body["apiVersion"], item.absorbs)
 
@@ -315,10 +314,6 @@ class _Application:
         outcome.applied += self._applied
         self._applied = []
         self.session.directory.save_outcome(outcome)
-
-
-def _version(manifest: Manifest) -> str:
-    return str(manifest["metadata"]["resourceVersion"])
 
 
 def _moved(item: PlanItem, what: str) -> PlanError:

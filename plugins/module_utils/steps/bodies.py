@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ..model.bundle import BundleObject
 from ..model.errors import ClusterError
 from ..model.field_rules import FieldRule, Path, paths_for
-from ..model.fields import NOTHING, place_in, value_at, without_fields
+from ..model.fields import NOTHING, value_at, value_in, without_fields
 from ..model.made_up import settled
 from ..model.managed_fields import Entry, owners_of
 from ..model.objects import Manifest, ObjectKey, split_api_version
@@ -97,5 +97,4 @@ class Bodies:
 
 def _stands(live: Manifest, manifest: Manifest, path: Path) -> bool:
     """Whether the live object has something at the place of this field of the manifest."""
-    place = place_in(live, manifest, path)
-    return place is not None and value_at(live, place) not in (NOTHING, None, "")
+    return value_in(live, manifest, path) not in (NOTHING, None, "")

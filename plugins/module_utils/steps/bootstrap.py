@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..cluster.access import AccessOptions, resolve
 from ..cluster.client import ApiError, Client
-from ..cluster.discovery import discover
+from ..cluster.discovery import DEFINITIONS, discover
 from ..model.difference import Difference, difference
 from ..model.errors import ReadinessError
 from ..model.masking import Mask, Placeholders
@@ -69,7 +69,7 @@ def bootstrap(access: AccessOptions, namespace: str, *, check: bool) -> list[Pre
 def _objects(namespace: str) -> list[tuple[str, Manifest]]:
     account = {"kind": "ServiceAccount", "name": ACTING_ACCOUNT, "namespace": namespace}
     return [
-        (f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{RECORD_CRD}", record_crd()),
+        (f"{DEFINITIONS}/{RECORD_CRD}", record_crd()),
         (
             f"/api/v1/namespaces/{namespace}",
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},

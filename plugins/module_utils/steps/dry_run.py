@@ -53,12 +53,12 @@ def _applied(client: Client, path: str, body: Manifest) -> DryRun:
     """Without force first, since only that tells which fields are taken from others."""
     takes_over: list[Takeover] = []
     try:
-        response = client.apply(path, body, dry_run=True, force=False, manager=FIELD_MANAGER)
+        response = client.apply(path, body, dry_run=True, force=False)
     except ApiError as error:
         if not error.conflict_fields:
             raise
         takes_over = [Takeover(conflict.manager, conflict.field) for conflict in error.conflict_fields]
-        response = client.apply(path, body, dry_run=True, force=True, manager=FIELD_MANAGER)
+        response = client.apply(path, body, dry_run=True, force=True)
     return DryRun(response.body, response.status == 201, takes_over, list(response.warnings))
 
 
@@ -109,16 +109,15 @@ def _absorbing(client: Client, path: str, body: Manifest, emptied: list[Path], a
     return made
 
 
-def _missing(manifest: Manifest, body: Manifest, paths: list[Path]) -> list[Path]:
-    places = (place_in(manifest, body, path) for path in paths)
-    return [place for place in places if place is not None and value_at(manifest, place) is NOTHING]
+def _missing(manifest: Manifest, body: Manifest, paths: list[Path]) -> list[tuple[Path, Path]]:
+    """Paths of fields that the manifest lacks, each with the place where it would be."""
+    places = ((path, place_in(manifest, body, path)) for path in paths)
+    return [(path, place) for path, place in places if place is not None and value_at(manifest, place) is NOTHING]
 
 
 def _with_empties(manifest: Manifest, body: Manifest, emptied: list[Path]) -> Manifest:
-    for path in emptied:
-        place = place_in(manifest, body, path)
-        if place is not None and value_at(manifest, place) is NOTHING:
-            manifest = with_value(manifest, place, value_at(body, path))
+    for path, place in _missing(manifest, body, emptied):
+        manifest = with_value(manifest, place, value_at(body, path))
     return manifest
 
 

@@ -13,6 +13,7 @@ from ..model.graph import Edge, Graph, Node
 from ..model.names import DEPENDS_ON_ANNOTATION
 from ..model.normalise import pod_spec
 from ..model.objects import Manifest, ObjectKey, key_of
+from ..model.shapes import mappings_of
 
 _WEBHOOKS = frozenset(
     ("admissionregistration.k8s.io", kind)
@@ -130,25 +131,21 @@ def _depends_on(manifest: Manifest, key: ObjectKey) -> list[ObjectKey]:
 def _references(pod: dict[str, Any]) -> set[tuple[str, str]]:
     """Kind and name of the objects in its own namespace that a pod can't start without."""
     found: list[tuple[str, Any]] = [("ServiceAccount", pod.get("serviceAccountName"))]
-    for volume in _dicts(pod.get("volumes")):
+    for volume in mappings_of(pod.get("volumes")):
         found.append(("ConfigMap", _get(volume, "configMap", "name")))
         found.append(("Secret", _get(volume, "secret", "secretName")))
         found.append(("PersistentVolumeClaim", _get(volume, "persistentVolumeClaim", "claimName")))
-        for source in _dicts(_get(volume, "projected", "sources")):
+        for source in mappings_of(_get(volume, "projected", "sources")):
             found.append(("ConfigMap", _get(source, "configMap", "name")))
             found.append(("Secret", _get(source, "secret", "name")))
-    for container in [*_dicts(pod.get("initContainers")), *_dicts(pod.get("containers"))]:
-        for source in _dicts(container.get("envFrom")):
+    for container in [*mappings_of(pod.get("initContainers")), *mappings_of(pod.get("containers"))]:
+        for source in mappings_of(container.get("envFrom")):
             found.append(("ConfigMap", _get(source, "configMapRef", "name")))
             found.append(("Secret", _get(source, "secretRef", "name")))
-        for variable in _dicts(container.get("env")):
+        for variable in mappings_of(container.get("env")):
             found.append(("ConfigMap", _get(variable, "valueFrom", "configMapKeyRef", "name")))
             found.append(("Secret", _get(variable, "valueFrom", "secretKeyRef", "name")))
     return {(kind, name) for kind, name in found if isinstance(name, str) and name}
-
-
-def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _get(value: Any, *path: str) -> Any:

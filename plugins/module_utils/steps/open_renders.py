@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from ..model.bundle import Bundle
-from ..model.normalise import describe_kind, is_definition, kinds_of_definition
+from ..model.normalise import describe_kind, kinds_brought
 from .dependencies import bundles_of_dependencies
 from .session import Session
 
 
-def incomplete_render(session: Session, bundle: Bundle) -> str:
+def why_open(session: Session, bundle: Bundle) -> str:
     """Why the render may not be what a sync will apply, empty when it is."""
     if bundle.incomplete:
         return bundle.incomplete
     if not bundle.connected:
         return ""
     brought = (item.manifest for other in bundles_of_dependencies(session, bundle.name) for item in other.objects)
-    for definition in filter(is_definition, brought):
-        for group, version, kind, _ in kinds_of_definition(definition):
-            if session.discovery.find(group, version, kind) is None:
-                return f"its chart asks the cluster, which will have {describe_kind(group, version, kind)} by then"
+    for group, version, kind, _ in kinds_brought(brought):
+        if session.discovery.find(group, version, kind) is None:
+            return f"its chart asks the cluster, which will have {describe_kind(group, version, kind)} by then"
     return ""

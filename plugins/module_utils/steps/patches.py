@@ -25,7 +25,7 @@ from ..programs.kustomize_errors import patch_error, warnings_of
 from ..programs.program import Output, ProgramError
 from ..repository.git import Checkout
 from .sources.git_folder import committed_file
-from .sources.source import Preparation, Rendered, SourceRequest
+from .sources.source import Preparation, Rendered, SourceRequest, second_of
 
 _CORRECT_TARGET = "correct target: each of its fields has to match, as a regular expression, from end to end"
 
@@ -81,7 +81,8 @@ class _Patcher:
         """:raises AddonError: a patch is none, matches nothing, or does not apply."""
         named = {patch.place: _named_by(patch) for patch in self.patches}
         documents, warnings = self._changed(rendered.documents, named)
-        second, _ = self._changed(rendered.second, named) if rendered.second else ([], [])
+        # Patches may remove all that differed.
+        second = second_of(documents, self._changed(rendered.second, named)[0]) if rendered.second else []
         return replace(rendered, documents=documents, warnings=[*rendered.warnings, *warnings], second=second)
 
     def _changed(

@@ -15,6 +15,7 @@ from .claims import settle_claims, sources_by_addon
 from .dependencies import changed_dependency
 from .failures import failure_kept
 from .gates import judge
+from .open_renders import why_open
 from .plan_of_left import LeftPlanner
 from .plan_of_source import SourcePlanner
 from .session import Session
@@ -61,10 +62,11 @@ def _replan_reason(session: Session, known: Plan) -> str:
 def _plan(session: Session, bundle: Bundle, *, fresh: bool) -> Plan:
     record = session.record(bundle.name)
     states = States()
-    items = SourcePlanner(session, bundle, states).items()
-    left, gone = LeftPlanner(session, bundle, states, fresh).items({item.uid for item in items if item.uid})
-    rendered = [item.manifest for item in [*bundle.objects, *bundle.hooks]]
-    states.show([*items, *left], session.mask(bundle.name), rendered)
+    open_render = why_open(session, bundle)
+    items = SourcePlanner(session, bundle, states, open_render).items()
+    left_planner = LeftPlanner(session, bundle, states, open_render, fresh)
+    left, gone = left_planner.items({item.uid for item in items if item.uid})
+    states.show([*items, *left], session.mask(bundle.name), bundle.manifests())
     made = Plan(
         name=bundle.name,
         bundle_digest=bundle.digest,

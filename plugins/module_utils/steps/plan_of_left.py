@@ -16,7 +16,6 @@ from ..model.names import OWNER_LABEL
 from ..model.objects import ObjectKey
 from ..model.ownership import fingerprint, own_entry
 from ..model.plan import PlanItem
-from .open_renders import incomplete_render
 from .session import Session
 from .shown_states import States
 
@@ -29,12 +28,14 @@ class LeftPlanner:
     """Plans what one add-on does not have in its source any more.
 
     :param states: gets what is to be deleted.
+    :param open_render: why what the bundle lacks may be in the source all the same, empty when it is not.
     :param fresh: whether the cluster is looked at anew.
     """
 
     session: Session
     bundle: Bundle
     states: States
+    open_render: str
     fresh: bool
 
     @cached_property
@@ -45,11 +46,6 @@ class LeftPlanner:
     def snapshot(self) -> Snapshot:
         kinds = {key.group_kind for key in self.session.record(self.bundle.name).inventory.entries}
         return self.session.fresh_snapshot(kinds) if self.fresh else self.session.snapshot(kinds)
-
-    @cached_property
-    def open_render(self) -> str:
-        """Why what the bundle lacks may be in the source all the same, empty when it is not."""
-        return incomplete_render(self.session, self.bundle)
 
     def items(self, present: set[str]) -> tuple[list[PlanItem], list[ObjectKey]]:
         """Items for what the inventory has and the source has not, and the keys of what is not there any more.

@@ -6,7 +6,6 @@ What can't be dry-run, since its namespace or its kind comes or changes with the
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from ..cluster.client import ApiError
 from ..cluster.discovery import Resource, path_of
@@ -14,9 +13,9 @@ from ..model.bundle import Bundle, BundleObject
 from ..model.difference import differs
 from ..model.errors import AddonError
 from ..model.names import OWNER_LABEL, RECORD_GROUP
-from ..model.normalise import describe_kind, is_definition, kinds_of_definition
+from ..model.normalise import describe_kind, is_definition, kinds_brought
 from ..model.object_faults import bundle_faults, object_faults
-from ..model.objects import GroupKind, Manifest
+from ..model.objects import GroupKind, Manifest, resource_version_of
 from ..model.ownership import facts_of, fingerprint, own_entry
 from ..model.plan import CHANGES, PlanItem
 from ..model.predecessors import without_marks
@@ -27,7 +26,6 @@ from .bodies import Bodies, Body
 from .custom_resources import definition_facts
 from .dependencies import bundles_of_dependencies, dependencies
 from .dry_run import dry_run
-from .open_renders import incomplete_render
 from .schemas import Schemas
 from .session import Session
 from .shown_states import States
@@ -40,21 +38,26 @@ class SourcePlanner:
     """Plans one bundle against the cluster, its CustomResourceDefinitions before everything else.
 
     :param states: gets what each object is and will be.
+    :param open_render: why the render may not be what a sync will apply, empty when it is.
     """
 
     session: Session
     bundle: Bundle
     states: States
+    open_render: str
     _changing_kinds: set[GroupKind] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        # Before the threads start: each of these asks the server once.
+        # Made once, before the threads start: two of them would each ask the server.
         bundles = [self.bundle, *bundles_of_dependencies(self.session, self.bundle.name)]
         self._bringing = [(item.key, item.manifest) for bundle in bundles for item in bundle.objects]
         brought = [manifest for _key, manifest in self._bringing]
         self._schemas = Schemas(self.session, brought)
         self._bodies = Bodies(self.session, self.bundle.name, self._schemas, brought)
         self._clashes = bundle_faults(item.manifest for item in self.bundle.objects)
+        self._hides_fields = bool(self.session.directory.definition(self.bundle.name).definition.mask)
+        # Namespaces that this add-on, or one that it depends on, creates.
+        self._coming_namespaces = {key.name for key, _ in self._bringing if key.group_kind == ("", "Namespace")}
 
     def items(self) -> list[PlanItem]:
         """One item per object, in the order of the bundle."""
@@ -79,32 +82,12 @@ class SourcePlanner:
         for name in dependencies(self.session, self.bundle.name):
             plan = self.session.directory.plan(name)
             changing |= {item.key for item in plan.changes} if plan else set()
-        definitions = (manifest for key, manifest in self._bringing if key in changing and is_definition(manifest))
-        return {(group, kind) for item in definitions for group, _version, kind, _ in kinds_of_definition(item)}
+        changed = (manifest for key, manifest in self._bringing if key in changing)
+        return {(group, kind) for group, _version, kind, _ in kinds_brought(changed)}
 
     def _schema_moves(self, item: PlanItem) -> bool:
         before, after = self.states.of(item.key)
         return before is None or after is None or before.get("spec") != after.get("spec")
-
-    @cached_property
-    def _hides_fields(self) -> bool:
-        return bool(self.session.directory.definition(self.bundle.name).definition.mask)
-
-    @cached_property
-    def _open_render(self) -> str:
-        """Why the render is not what a sync will apply, empty when it is: it may find more in the cluster by then."""
-        return incomplete_render(self.session, self.bundle)
-
-    @cached_property
-    def _coming_namespaces(self) -> set[str]:
-        """Namespaces that this add-on, or one that it depends on, creates."""
-        return {key.name for key, _manifest in self._bringing if key.group_kind == ("", "Namespace")}
-
-    @cached_property
-    def _coming_kinds(self) -> set[tuple[str, str, str]]:
-        """Kinds in the versions that the CustomResourceDefinitions of this add-on and its dependencies serve."""
-        definitions = (manifest for _key, manifest in self._bringing if is_definition(manifest))
-        return {(group, version, kind) for item in definitions for group, version, kind, _ in kinds_of_definition(item)}
 
     def _item(self, item: BundleObject) -> PlanItem:
         key, group = item.key, item.key.group
@@ -127,8 +110,8 @@ class SourcePlanner:
                 self._failed(made, item, error)
             except AddonError as other:
                 made.action, made.verdict, made.reason = "blocked", "unknown", other.message
-        if made.verdict == "verified" and made.action != "blocked" and self._open_render:
-            made.verdict, made.reason = "simulated", self._open_render
+        if made.verdict == "verified" and made.action != "blocked" and self.open_render:
+            made.verdict, made.reason = "simulated", self.open_render
         return made
 
     def _unserved(self, made: PlanItem, item: BundleObject) -> None:
@@ -136,7 +119,7 @@ class SourcePlanner:
         kind = describe_kind(key.group, item.version, key.kind)
         if discovery.group_is_stale(key.group):
             made.reason = f"API group {key.group} does not answer, so its kinds are not known"
-        elif (key.group, item.version, key.kind) in self._coming_kinds:
+        elif self._schemas.brings(item.manifest):
             self._simulate(made, item, f"{kind} comes with this run")
         elif versions := discovery.versions_of(key.group, key.kind):
             made.verdict = "verified"
@@ -188,7 +171,9 @@ class SourcePlanner:
                 if not error.precondition_failed:
                     raise
                 continue
-            if asked.created == (live is None) and (live is None or _version(live) == _version(asked.predicted)):
+            if live is None and asked.created:
+                break
+            if live is not None and resource_version_of(live) == resource_version_of(asked.predicted):
                 break
         else:
             made.reason = "the live object changed each time it was read"
@@ -245,8 +230,7 @@ class SourcePlanner:
         else:
             made.action = "unchanged"
             made.facts = facts_of(self.session.key, predicted, body, definition_facts(self.session, item.key))
-        if made.action != "unchanged" or item.key.group_kind == ("", "Secret"):
-            # What a Secret holds beside ours may stand in a difference elsewhere; the other states are not needed.
+        if made.action != "unchanged":
             self.states.note(item.key, live, predicted)
 
     def _failed(self, made: PlanItem, item: BundleObject, error: AddonError) -> None:
@@ -283,10 +267,6 @@ class SourcePlanner:
 
 def _undecided(item: BundleObject) -> PlanItem:
     return PlanItem(item.key, item.version, "blocked", "unknown", source=item.source, generated=item.generated)
-
-
-def _version(manifest: Manifest) -> str:
-    return str(manifest["metadata"].get("resourceVersion", ""))
 
 
 def _fields(manifest: Manifest) -> object:

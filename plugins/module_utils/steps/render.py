@@ -16,8 +16,7 @@ from ..model.normalise import (
     SourceObject,
     api_versions_of,
     flatten,
-    is_definition,
-    kinds_of_definition,
+    kinds_brought,
     normalise,
 )
 from ..model.objects import GroupKind, Manifest, split_api_version
@@ -32,7 +31,7 @@ from .render_cache import RENDER_SCHEMA, find_or_render
 from .session import Progress, Session
 from .source_tools import source_checkout, tools_of
 from .sources.registry import source_for
-from .sources.source import Preparation, Rendered, SourceRequest, second_of
+from .sources.source import Preparation, Rendered, SourceRequest
 
 _MOST_NAMED = 5
 
@@ -69,13 +68,14 @@ def _render(session: Session, name: str, progress: Progress) -> Bundle:
     tools = tools_of(session, started, lambda text: progress(f"{name}: {text}"))
     gitops = Checkout.open(session.info.repository, session.info.commit, bare=bool(session.info.remote))
     brought = [item.manifest for bundle in bundles_of_dependencies(session, name) for item in bundle.objects]
-    cluster = _cluster(session, name, brought)
+    now = _cluster(session, name)
+    # As it will be when this add-on's turn comes: what its dependencies bring is served by then.
+    cluster = now.with_kinds(api_versions_of(brought))
     source_of = source_checkout(session, definition, gitops, tools)
-    served = frozenset([*session.discovery.api_versions(), *session.discovery.stale])
-    made = _made(SourceRequest(definition, gitops, source_of, cluster, tools, served))
-    if made.rendered.asked.upgrade and not cluster.upgrade and _installed(session, name, made.documents):
-        cluster = replace(cluster, upgrade=True)
-        made = _made(SourceRequest(definition, gitops, source_of, cluster, tools, served))
+    request = SourceRequest(definition, gitops, source_of, cluster, tools, now.api_versions)
+    made = _made(request)
+    if made.rendered.asked.upgrade and not now.upgrade and _installed(session, name, made.documents):
+        made = _made(replace(request, cluster=replace(cluster, upgrade=True)))
     scopes = _scopes(session, [*brought, *(document.manifest for document in made.documents)])
 
     def normalised_from(documents: list[SourceObject]) -> Normalised:
@@ -138,7 +138,7 @@ class _Made:
 def _made(request: SourceRequest) -> _Made:
     source = source_for(request)
     try:
-        preparation = _compared(patched(request, source.prepare(request)))
+        preparation = patched(request, source.prepare(request))
         rendered, from_cache = find_or_render(source.kind, preparation, request.cluster, request.tools.cache)
     except OSError as error:
         raise RenderError(
@@ -150,23 +150,13 @@ def _made(request: SourceRequest) -> _Made:
     return _Made(source.kind, preparation, rendered, from_cache, documents, second, inputs, keep)
 
 
-def _compared(preparation: Preparation) -> Preparation:
-    """The same render without ``second`` where patches removed all that differed."""
-
-    def rendered() -> Rendered:
-        made = preparation.render()
-        return replace(made, second=second_of(made.documents, made.second))
-
-    return replace(preparation, render=rendered)
-
-
-def _chance(objects: list[BundleObject], renamed: list[BundleObject]) -> list[str]:
+def _chance(objects: list[BundleObject], anew: list[BundleObject]) -> list[str]:
     """Warnings about what comes out differently each time; for hooks that is how they run again."""
     warnings = []
     if made_up := [str(item.key) for item in objects if item.second is not None]:
         warnings.append(f"made up by the chart and kept as they are in the cluster: {listed(made_up, _MOST_NAMED)}")
-    if renamed:
-        names = listed([str(item.key) for item in renamed], _MOST_NAMED)
+    if anew:
+        names = listed([str(item.key) for item in anew], _MOST_NAMED)
         warnings.append(f"gets a new name with each render, so that each sync makes it anew: {names}")
     return warnings
 
@@ -197,11 +187,10 @@ def _doubts(session: Session, asked: Asked) -> list[str]:
     return []
 
 
-def _cluster(session: Session, name: str, brought: list[Manifest]) -> ClusterFacts:
-    """The cluster as it will be when this add-on's turn comes: what its dependencies bring is served by then."""
+def _cluster(session: Session, name: str) -> ClusterFacts:
     discovery = session.discovery
     # A group whose server is down for a moment is served all the same.
-    served = frozenset([*discovery.api_versions(), *discovery.stale, *api_versions_of(brought)])
+    served = frozenset([*discovery.api_versions(), *discovery.stale])
     return ClusterFacts(discovery.server_version, served, session.record(name).applied_before)
 
 
@@ -210,9 +199,9 @@ def _scopes(session: Session, manifests: list[Manifest]) -> Namespaced:
 
     A kind has one scope in all its versions: an object whose version is gone keeps its identity.
     """
-    coming: dict[GroupKind, bool] = {}
-    for manifest in filter(is_definition, manifests):
-        coming |= {(group, kind): inside for group, _version, kind, inside in kinds_of_definition(manifest)}
+    coming: dict[GroupKind, bool] = {
+        (group, kind): inside for group, _version, kind, inside in kinds_brought(manifests)
+    }
 
     def namespaced(group: str, version: str, kind: str) -> bool | None:
         discovery = session.discovery

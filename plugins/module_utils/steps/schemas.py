@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ..cluster.client import ApiError
+from ..cluster.discovery import DEFINITIONS
 from ..model.normalise import is_definition, kinds_of_definition
 from ..model.objects import Manifest, join_api_version, split_api_version
 from ..model.structural_schema import StructuralSchema
+from .custom_resources import definition_name
 from .session import Session
-
-_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 T = TypeVar("T")
 
@@ -38,6 +38,10 @@ class Schemas:
                 self._brought.setdefault((group, version, kind), manifest)
         self._known: dict[tuple[str, str, str], StructuralSchema | None] = {}
         self._lock = threading.RLock()
+
+    def brings(self, manifest: Manifest) -> bool:
+        """Whether this add-on or one of its dependencies has the definition of an object's kind, in its version."""
+        return _place(manifest) in self._brought
 
     def faults(self, manifest: Manifest) -> list[str]:
         """What the server would refuse, each in one line without values; empty also when nothing is known.
@@ -63,14 +67,14 @@ class Schemas:
         return self._asked(manifest, lambda schema: schema.without_nulls(manifest), manifest)
 
     def _may_be_custom(self, manifest: Manifest) -> bool:
-        group, version, kind = _place(manifest)
-        if (group, version, kind) in self._brought:
+        if self.brings(manifest):
             return True
+        group, _version, kind = _place(manifest)
         if "." not in group:
             return False
         with self._lock:
             # When definitions may not be listed, the server's documents tell what is a custom resource.
-            return not self._session.definitions or bool(self._definition_name(group, kind))
+            return not self._session.definitions or bool(definition_name(self._session, group, kind))
 
     def _asked(self, manifest: Manifest, ask: Callable[[StructuralSchema], T], otherwise: T) -> T:
         schema = self._schema(manifest)
@@ -103,23 +107,15 @@ class Schemas:
             return partial(StructuralSchema.of_definition, brought, version)
         if self._session.discovery.find(group, version, kind) is None:
             return lambda: None
-        name = self._definition_name(group, kind)
+        name = definition_name(self._session, group, kind)
         if name and (live := self._live(name)):
             return partial(StructuralSchema.of_definition, live, version)
         document = self._session.openapi.document(join_api_version(group, version))
         return partial(StructuralSchema.of_openapi, document or {}, group, version, kind)
 
-    def _definition_name(self, group: str, kind: str) -> str:
-        """Of the live definition; empty for the server's own kinds, and when definitions may not be listed."""
-        if "." not in group:
-            return ""
-        resource = self._session.discovery.preferred(group, kind)
-        name = f"{resource.plural}.{group}" if resource else ""
-        return name if name in self._session.definitions else ""
-
     def _live(self, name: str) -> Manifest | None:
         try:
-            return self._session.acting.find(f"{_DEFINITIONS}/{name}")
+            return self._session.acting.find(f"{DEFINITIONS}/{name}")
         except ApiError:
             return None
 

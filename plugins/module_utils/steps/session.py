@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from ..cluster.access import AccessOptions, Credential, resolve
 from ..cluster.client import Client
-from ..cluster.discovery import Discovery, discover
+from ..cluster.discovery import DEFINITIONS, Discovery, discover
 from ..cluster.kubeconfig import kubeconfig_of, secrets_of
 from ..cluster.openapi import OpenApi
 from ..cluster.snapshot import Snapshot, take
@@ -31,8 +31,6 @@ from ..model.objects import GroupKind
 from ..model.record import Record
 from ..model.run_directory import RunDirectory, RunInfo
 from ..programs.helm import Connection
-
-_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 _SOON = 60.0
 """Seconds: a login that ends before may end during the render."""
@@ -107,7 +105,7 @@ class Session:
     def definitions(self) -> dict[str, str]:
         """``uid/generation`` of every CustomResourceDefinition by name; empty when they may not be listed."""
         try:
-            items, _version = self.acting.list_all(_DEFINITIONS, metadata_only=True)
+            items, _version = self.acting.list_all(DEFINITIONS, metadata_only=True)
         except ClusterError:
             return {}
         metadata = [item["metadata"] for item in items]

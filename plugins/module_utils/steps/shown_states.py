@@ -39,7 +39,7 @@ class States:
         mask = mask.with_secrets_of([*manifests, *known, *self._with_secrets])
         for item in items:
             before, after = self.of(item.key)
-            if item.action != "unchanged" and (before is not None or after is not None):
+            if before is not None or after is not None:
                 item.show(before, after, mask)
             item.reason = mask.text(item.reason)
             item.warnings = [mask.text(text) for text in item.warnings]

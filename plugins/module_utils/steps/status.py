@@ -9,7 +9,7 @@ from typing import Any
 from ..cluster.world import read_world
 from ..model.errors import ClusterError
 from ..model.outcome import Outcome
-from ..model.plan import Plan
+from ..model.plan import APPLIES, Plan
 from ..model.record import Record
 from ..model.review import bounded, most_important, pending_items
 from .inventories import inventory_after
@@ -103,7 +103,7 @@ def _conditions(record: Record, outcome: Outcome, now: str) -> list[dict[str, An
 
 
 def _all_applied(outcome: Outcome) -> bool:
-    wanted = sum(outcome.planned.get(action, 0) for action in ("create", "update", "adopt", "replace"))
+    wanted = sum(outcome.planned.get(action, 0) for action in APPLIES)
     return len(outcome.applied) >= wanted
 
 

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors im
     CredentialError,
     UnreachableError,
 )
+from tests.loopback import Exchange, Loopback
 
 
 @dataclass
@@ -47,49 +47,30 @@ class Request:
     body: bytes
 
 
-class Server:
+class Server(Loopback):
     """Answers as it was told, then always with the last answer; remembers the requests."""
 
     def __init__(self) -> None:
         self.answers: list[Answer | Callable[[Request], Answer]] = [Answer()]
         self.requests: list[Request] = []
-        lock = threading.Lock()
-        server = self
+        self._lock = threading.Lock()
+        super().__init__(self._answer)
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def answer(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                request = Request(self.command, self.path, dict(self.headers), body)
-                with lock:
-                    server.requests.append(request)
-                    answer = server.answers[0] if len(server.answers) == 1 else server.answers.pop(0)
-                if callable(answer):
-                    answer = answer(request)
-                if answer.status == RESET:
-                    self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                    self.connection.close()
-                    self.close_connection = True
-                    return
-                data = answer.body.encode() if isinstance(answer.body, str) else json.dumps(answer.body).encode()
-                self.send_response(answer.status)
-                self.send_header("Content-Type", "text/plain" if isinstance(answer.body, str) else "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                for name, value in answer.headers.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(data)
-
-            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815
-
-            def log_message(self, *_arguments: Any) -> None:
-                pass
-
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.handle_error = lambda *_arguments: None  # type: ignore[method-assign]
-        self.address = f"http://127.0.0.1:{self.http.server_port}"
-        threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
+    def _answer(self, exchange: Exchange) -> None:
+        request = Request(exchange.command, exchange.path, dict(exchange.headers), exchange.content())
+        with self._lock:
+            self.requests.append(request)
+            answer = self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
+        if callable(answer):
+            answer = answer(request)
+        if answer.status == RESET:
+            exchange.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            exchange.connection.close()
+            exchange.close_connection = True
+        elif isinstance(answer.body, str):
+            exchange.reply(answer.status, answer.body.encode(), headers=answer.headers)
+        else:
+            exchange.reply(answer.status, json.dumps(answer.body).encode(), "application/json", answer.headers)
 
     @property
     def methods(self) -> list[str]:
@@ -98,10 +79,8 @@ class Server:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.http.shutdown()
-    server.http.server_close()
+    with Server() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +93,7 @@ def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def client(server: Server) -> Client:
-    return Client(Credential(server.address, token="Bearer t", source="the test"))
+    return Client(Credential(server.url, token="Bearer t", source="the test"))
 
 
 def refused(status: int, message: str = "no", **headers: str) -> Answer:
@@ -145,7 +124,7 @@ def test_a_request_as_it_is_sent(server: Server, client: Client) -> None:
 
 
 def test_acting_as_an_account(server: Server) -> None:
-    Client(Credential(server.address), impersonate="system:serviceaccount:a:b").get("/api")
+    Client(Credential(server.url), impersonate="system:serviceaccount:a:b").get("/api")
 
     assert server.requests[0].headers["Impersonate-User"] == "system:serviceaccount:a:b"
     assert "Impersonate-Group" not in server.requests[0].headers
@@ -157,7 +136,7 @@ def test_an_account_that_may_not_be_acted_as(server: Server) -> None:
     ]
 
     with pytest.raises(ClusterError, match='user "runner" may not act as system:serviceaccount:a:b') as caught:
-        Client(Credential(server.address), impersonate="system:serviceaccount:a:b").get("/api")
+        Client(Credential(server.url), impersonate="system:serviceaccount:a:b").get("/api")
     assert not isinstance(caught.value, ApiError)
 
 
@@ -246,7 +225,7 @@ def test_a_wait_beyond_the_window_is_not_begun(server: Server, naps: list[float]
     server.answers = [refused(429, Retry_After="100")]
 
     with pytest.raises(ApiError):
-        Client(Credential(server.address)).get("/x")
+        Client(Credential(server.url)).get("/x")
     assert (len(server.requests), naps) == (1, [])
 
 
@@ -316,13 +295,13 @@ def test_no_answer_in_time(server: Server) -> None:
 
     server.answers = [slow]
     with pytest.raises(UnreachableError, match="no answer in time"):
-        Client(Credential(server.address), retry_window=0).request("GET", "/x", timeout=0.1)
+        Client(Credential(server.url), retry_window=0).request("GET", "/x", timeout=0.1)
     wait.set()
 
 
 def test_a_server_without_tls(server: Server) -> None:
     with pytest.raises(UnreachableError, match="it does not speak TLS"):
-        Client(Credential(server.address.replace("http:", "https:"))).get("/x")
+        Client(Credential(server.url.replace("http:", "https:"))).get("/x")
 
 
 def by_token(request: Request) -> Answer:
@@ -331,7 +310,7 @@ def by_token(request: Request) -> Answer:
 
 @pytest.mark.parametrize("broken", [{"ca": "CA"}, {"client_certificate": "CERT", "client_key": "KEY"}])
 def test_certificates_that_are_none(server: Server, tmp_path: Path, broken: dict[str, str]) -> None:
-    credential = Credential(server.address.replace("http:", "https:"), **broken)  # type: ignore[arg-type]
+    credential = Credential(server.url.replace("http:", "https:"), **broken)  # type: ignore[arg-type]
     with pytest.raises(UnreachableError, match="a certificate or a key of the login is not PEM"):
         Client(credential, files=tmp_path).get("/x")
 
@@ -341,10 +320,10 @@ def test_a_refused_login_is_renewed_once_for_all_threads(server: Server) -> None
     logins: list[Credential] = []
 
     def log_in() -> Credential:
-        logins.append(Credential(server.address, token="Bearer new"))
+        logins.append(Credential(server.url, token="Bearer new"))
         return logins[-1]
 
-    client = Client(Credential(server.address, token="Bearer old"), on_unauthorized=log_in)
+    client = Client(Credential(server.url, token="Bearer old"), on_unauthorized=log_in)
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _number: client.get("/x").status, range(24)))
 
@@ -355,13 +334,13 @@ def test_a_refused_login_is_renewed_once_for_all_threads(server: Server) -> None
 @pytest.mark.parametrize("renew", [True, False])
 def test_a_login_that_stays_refused(server: Server, renew: bool) -> None:
     server.answers = [refused(401, "Unauthorized")]
-    credential = Credential(server.address, token="Bearer s3cret", source='user "me" of /k')
+    credential = Credential(server.url, token="Bearer s3cret", source='user "me" of /k')
 
     with pytest.raises(CredentialError) as caught:
         Client(credential, on_unauthorized=(lambda: credential) if renew else None).get("/x")
 
     assert str(caught.value) == (
-        f'the API server {server.address} does not accept the credentials of user "me" of /k.'
+        f'the API server {server.url} does not accept the credentials of user "me" of /k.'
         " Log in again or renew the token."
     )
     assert len(server.requests) == (2 if renew else 1)

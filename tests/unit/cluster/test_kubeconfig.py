@@ -73,7 +73,7 @@ def entry(credential: Credential) -> dict[str, Any]:
         (Credential(HOST, basic=f"Basic {base64.b64encode(b'me:pass:word').decode()}"), "password", "pass:word"),
     ],
 )
-def test_fields(credential: Credential, field: str, expected: Any) -> None:
+def test_each_part_of_a_login_has_its_field(credential: Credential, field: str, expected: Any) -> None:
     assert entry(credential).get(field) == expected
 
 

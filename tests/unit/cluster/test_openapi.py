@@ -26,7 +26,7 @@ def server() -> Iterator[SmallServer]:
 
 @pytest.fixture
 def openapi(server: SmallServer) -> OpenApi:
-    return OpenApi(Client(Credential(server.address), retry_window=0.0))
+    return OpenApi(Client(Credential(server.url), retry_window=0.0))
 
 
 def test_documents_by_group_and_version(server: SmallServer, openapi: OpenApi) -> None:

@@ -85,7 +85,7 @@ def test_chance(text: str, random: bool) -> None:
         ("# now", False),
     ],
 )
-def test_the_clock(text: str, found: bool) -> None:
+def test_what_asks_the_clock(text: str, found: bool) -> None:
     assert asks_the_clock(["a: 1", text]) is found
 
 
@@ -104,7 +104,7 @@ def test_the_clock(text: str, found: bool) -> None:
         ("# lookup finds nothing {{ here }}", False),
     ],
 )
-def test_lookups(text: str, found: bool) -> None:
+def test_what_looks_up(text: str, found: bool) -> None:
     assert looks_up(["a: 1", text]) is found
 
 

@@ -152,7 +152,7 @@ def test_keys_of_mappings_keep_short_words() -> None:
 @pytest.mark.parametrize(
     ("number", "replaced"), [(7391846205, "<739>"), (7391846206, 7391846206), (5432, 5432), (1.5, 1.5)]
 )
-def test_numbers(number: float, replaced: float | str) -> None:
+def test_a_number_that_is_a_secret_is_hidden(number: float, replaced: float | str) -> None:
     assert known("7391846205", "5432").replaced_number(number) == replaced
 
 

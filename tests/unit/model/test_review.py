@@ -107,7 +107,7 @@ def test_ownership_in_words() -> None:
     assert ownership_lines(changed("a"), 2) == []
 
 
-def test_bounded() -> None:
+def test_what_was_cut_is_counted() -> None:
     assert (bounded(["a", "b"], 2), bounded(["a", "b", "c"], 2)) == (["a", "b"], ["a", "b", "… 1 more"])
 
 

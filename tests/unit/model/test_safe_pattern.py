@@ -34,7 +34,7 @@ QUANTITY = (
         (QUANTITY, "10GB", True),
     ],
 )
-def test_matches(pattern: str, text: str, expected: bool) -> None:
+def test_what_certainly_does_not_match(pattern: str, text: str, expected: bool) -> None:
     assert mismatches(pattern, text) is expected
 
 

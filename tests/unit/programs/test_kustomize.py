@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import http.server
-import socketserver
 import stat
-import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,6 +18,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.programs.kustom
     warnings_of,
 )
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.program import Program
+from tests.loopback import Exchange, Loopback
 from tests.unit.ending import that_ends
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: v}\n"
@@ -273,20 +271,12 @@ def loopback() -> Iterator[tuple[str, list[str]]]:
     """The URL of a server, and the paths that were asked of it."""
     asked: list[str] = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(CONFIG_MAP.encode())
+    def answer(request: Exchange) -> None:
+        asked.append(request.path)
+        request.reply(200, CONFIG_MAP.encode())
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/x", asked
-        server.shutdown()
+    with Loopback(answer) as server:
+        yield f"{server.url}/x", asked
 
 
 REMOTE_FILES = [

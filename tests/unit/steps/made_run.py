@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import Credential
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle import Bundle, BundleObject
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.definition import Definition
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.inventory import (
@@ -140,6 +141,12 @@ class MadeRun:
 
     def add_invalid(self, name: str, reason: str = "is broken", file: str = "") -> MadeRun:
         self.info.invalid.append(InvalidDefinition(file or f"addons/{name}.yaml", name, reason))
+        return self
+
+    def serves(self, *resources: Resource, stale: Iterable[str] = ()) -> MadeRun:
+        """What the run found the cluster to serve; ``stale`` are group versions whose server did not answer."""
+        found = Discovery(self.info.server_version, list(resources), stale=list(stale))
+        self.directory.write_json("discovery.json", found.to_json())
         return self
 
     def outcome(self, outcome: Outcome) -> MadeRun:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import Credential
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Resource
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import ClusterError
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.autoscalers import Autoscalers
 from tests.unit.cluster.small_server import SmallServer, forbidden
@@ -40,15 +40,11 @@ def server() -> Iterator[SmallServer]:
 @pytest.fixture
 def autoscalers(run: MadeRun, server: SmallServer) -> Callable[..., Autoscalers]:
     def made(*brought: dict[str, Any]) -> Autoscalers:
-        session = run.session
         kind = Resource(
             "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", True, ("list",), ("status",)
         )
-        run.directory.write_json("discovery.json", Discovery("v1.37.2", [kind]).to_json())
-        run.directory.write_json(
-            "credential.json", {"key": b"key".hex(), "credential": Credential(server.address).to_json()}
-        )
-        return Autoscalers(session, brought)
+        run.credential = Credential(server.url)
+        return Autoscalers(run.serves(kind).session, brought)
 
     return made
 

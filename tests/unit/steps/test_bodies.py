@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import Credential
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Resource
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle import BundleObject
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import YieldedField
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.bodies import Bodies, Body
@@ -44,17 +44,14 @@ def made(run: MadeRun, server: SmallServer) -> Make:
         second: dict[str, Any] | None = None,
     ) -> Body:
         rules = [{"pointers": list(ignore)}] if ignore else []
-        session = run.add("web", ignore=rules).session
         kinds = [
             ("apps", "v1", "Deployment", "deployments", ("status", "scale")),
             ("x.io", "v1", "Widget", "widgets", ("status",)),
             ("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", ("status",)),
         ]
         resources = [Resource(*row[:4], True, ("get", "list"), row[4]) for row in kinds]
-        run.directory.write_json("discovery.json", Discovery("v1.37.2", resources).to_json())
-        run.directory.write_json(
-            "credential.json", {"key": b"key".hex(), "credential": Credential(server.address).to_json()}
-        )
+        run.credential = Credential(server.url)
+        session = run.serves(*resources).add("web", ignore=rules).session
         bodies = Bodies(session, "web", Schemas(session, []), [])
         return bodies.of(BundleObject(manifest, "a.yaml", second=second), live, [])
 
@@ -155,7 +152,7 @@ SCALED = {"metadata": {}, "items": [SCALER]}
         pytest.param(deployment(5, kind="Widget"), SCALED, 3, "", False, id="its kind can't be scaled"),
     ],
 )
-def test_replicas(
+def test_replicas_of_what_is_scaled_stay(
     made: Make, server: SmallServer, live: dict[str, Any], listed: Any, sent: int | None, reason: str, asked: bool
 ) -> None:
     if listed:

@@ -18,9 +18,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.steps.patches i
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.render_cache import find_or_render
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.registry import source_for
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.source import Preparation, Rendered
-from tests.unit.steps.sources.made_request import CLUSTER, Workshop, workshop
-
-__all__ = ["workshop"]
+from tests.unit.steps.sources.made_request import CLUSTER, Workshop
 
 Object = dict[str, Any]
 Patch = dict[str, Any]
@@ -244,7 +242,7 @@ def test_a_later_target_may_select_what_an_earlier_patch_made(workshop: Workshop
         ({"name": "(?i)B"}, ["b"]),
     ],
 )
-def test_targets(workshop: Workshop, target: dict[str, str], names: list[str]) -> None:
+def test_what_a_target_selects(workshop: Workshop, target: dict[str, str], names: list[str]) -> None:
     objects = [config_map("a"), config_map("a", "n1"), config_map("a", "n2"), config_map("b")]
     result = made(workshop, objects, add("/data", {"x": "y"}, **target))
     assert [one["metadata"]["name"] for one in result if "data" in one] == names

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Resource
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.snapshot import ObjectMetadata, Snapshot
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle import Bundle
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.names import OWNER_LABEL
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.open_renders import why_open
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.plan_of_left import LeftPlanner
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.shown_states import States
 from tests.unit.steps.made_run import FACTS, MadeRun, config, inventory, key
@@ -29,28 +28,19 @@ DEFINITION: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def cluster(run: MadeRun, tmp_path: Path) -> Iterator[MadeCluster]:
-    folder = tmp_path / "login"
-    folder.mkdir()
-    with MadeCluster(folder) as made:
-        run.credential = made.credential
-        yield made
-
-
 def left(run: MadeRun, *, served: list[Resource] = SERVED, prune: bool = True, **bundle: Any) -> PlanItem:
     """What the plan says of an object of the inventory that the bundle has not."""
     run.add("operator", objects=[DEFINITION])
     status = {"objects": inventory(here="applied", left="applied")}
     run.add("app", objects=[config("here")], status=status, prune=prune, dependsOn=["operator"])
-    run.directory.write_json("discovery.json", Discovery("v1.37.2", served).to_json())
+    run.serves(*served)
     live = ObjectMetadata(key("left"), FACTS.uid, "7", labels={OWNER_LABEL: "app"})
     run.directory.write_json("snapshot.json", Snapshot({live.key: live}, {("", "ConfigMap")}).to_json())
     made: Bundle | None = run.directory.bundle("app")
     assert made is not None
     for name, value in bundle.items():
         setattr(made, name, value)
-    (item,), gone = LeftPlanner(run.session, made, States(), fresh=False).items(set())
+    (item,), gone = LeftPlanner(run.session, made, States(), why_open(run.session, made), fresh=False).items(set())
     assert (item.key, gone) == (key("left"), [])
     return item
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Resource
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.snapshot import ObjectMetadata, Snapshot
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle import Bundle
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
@@ -51,7 +50,7 @@ def made(run: MadeRun, repository: Repository, *manifests: Any, name: str = "app
     run.info.commit = repository.commit(files)
     run.info.repository = str(repository.path)
     run.add(name, objects=None, **definition)
-    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED).to_json())
+    run.serves(*SERVED)
     bundle = render(run.session, name, print)
     assert run.directory.bundle(name) == bundle
     return [str(item.key) for item in bundle.objects]
@@ -161,7 +160,7 @@ def test_install_and_upgrade(
     run.info.commit = repository.commit({"app/Chart.yaml": CHART, "app/templates/a.yaml": UPGRADE})
     run.info.repository = str(repository.path)
     run.add("app", objects=None, status=status)
-    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED).to_json())
+    run.serves(*SERVED)
     live = ObjectMetadata(ObjectKey("", "ConfigMap", "web", "told"), "u", "1", labels={OWNER_LABEL: labelled})
     run.directory.write_json("snapshot.json", Snapshot({live.key: live}, {("", "ConfigMap")}).to_json())
     (item,) = render(run.session, "app", print).objects
@@ -189,7 +188,7 @@ def test_a_part_of_the_api_list_that_is_unknown_is_not_absent(
     run.info.commit = repository.commit(files)
     run.info.repository = str(repository.path)
     run.add("app", objects=None)
-    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED, stale=["gone.io/v1"]).to_json())
+    run.serves(*SERVED, stale=["gone.io/v1"])
     if isinstance(result, list):
         assert render(run.session, "app", print).warnings == result
     else:
@@ -205,7 +204,7 @@ def test_no_room_for_temporary_files_is_the_add_ons_error(
     run.info.commit = repository.commit({"app/Chart.yaml": CHART, "app/templates/a.yaml": UPGRADE})
     run.info.repository = str(repository.path)
     run.add("app", objects=None)
-    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED).to_json())
+    run.serves(*SERVED)
     session = run.session
     # As good as a full disk: a folder that no file can be made in.
     (run.directory.path / "work").symlink_to("/proc/self")
@@ -239,7 +238,7 @@ def bundle_of(
     run.info.commit = repository.commit({"app/Chart.yaml": CHART, "app/values.yaml": "own: 1", **files})
     run.info.repository = str(repository.path)
     run.add("app", objects=None, **definition)
-    run.directory.write_json("discovery.json", Discovery("v1.37.2", SERVED).to_json())
+    run.serves(*SERVED)
     (run.directory.path / "bundle/app.json").unlink(missing_ok=True)
     return render(run.session, "app", print)
 
@@ -316,15 +315,6 @@ def test_chance_in_a_hook_needs_no_warning(run: MadeRun, repository: Repository,
     )
     bundle, again = (bundle_of(run, repository, programs, {"a.yaml": hook}) for _ in range(2))
     assert (len(bundle.hooks), bundle.warnings, bundle.digest) == (1, [], again.digest)
-
-
-@pytest.fixture
-def cluster(run: MadeRun, tmp_path: Path) -> Iterator[MadeCluster]:
-    folder = tmp_path / "login"
-    folder.mkdir()
-    with MadeCluster(folder) as made:
-        run.credential = made.credential
-        yield made
 
 
 LOOKS = {"a.yaml": template('  found: "{{ lookup `v1` `Node` `` `` | len }}"', "found", "ConfigMap")}

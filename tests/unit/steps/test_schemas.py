@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import Credential
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Resource
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.schemas import Schemas
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.session import Session
 from tests.unit.cluster.small_server import SmallServer
@@ -74,12 +74,8 @@ def sessions(run: MadeRun, server: SmallServer) -> Callable[[bool], Session]:
         rows = [("apps", "Deployment", "deployments"), ("networking.k8s.io", "Ingress", "ingresses")]
         rows += [("x.io", "Widget", "widgets")] if live else []
         resources = [Resource(group, "v1", kind, plural, True, ("get",), ()) for group, kind, plural in rows]
-        session = run.session
-        run.directory.write_json("discovery.json", Discovery("v1.37.2", resources).to_json())
-        run.directory.write_json(
-            "credential.json", {"key": b"key".hex(), "credential": Credential(server.address).to_json()}
-        )
-        return session
+        run.credential = Credential(server.url)
+        return run.serves(*resources).session
 
     return made
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Discovery, Resource
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discovery import Resource
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError, CacheError
 from ansible_collections.rendimiento.addons.plugins.module_utils.repository.git import Checkout
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.render import render
@@ -87,8 +87,7 @@ def test_the_clone_of_a_remote_may_lie_in_a_checkout(run: MadeRun, repository: R
     repository.git("clone", "--quiet", "--bare", str(repository.path), str(clone))
     run.info.repository, run.info.remote = str(clone), f"file://{repository.path}"
     run.add("app", objects=None)
-    served = [Resource("", "v1", "ConfigMap", "configmaps", True, ("get",), ())]
-    run.directory.write_json("discovery.json", Discovery("v1.37.2", served).to_json())
+    run.serves(Resource("", "v1", "ConfigMap", "configmaps", True, ("get",), ()))
     assert [item.key.name for item in render(run.session, "app", print).objects] == ["a"]
     # Without a remote, somebody may have committed it.
     run.info.remote = ""

@@ -23,7 +23,7 @@ from ...model.values_schema import is_values_schema, leads_elsewhere
 from ...model.wording import listed
 from ...model.yaml_documents import read_documents, reads_as_text
 from ...programs.chart_files import chart_texts
-from ...programs.cluster_faults import unlisted
+from ...programs.cluster_faults import unlisted, untold
 from ...programs.helm import ClusterFaultError, Connection, Helm, unanswered
 from ...programs.helm_errors import ChartRefusalError, warnings_of
 from .charts import Chart, find_chart
@@ -120,12 +120,14 @@ def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_Valu
         for name, text in files:
             refuse_lfs_pointer(text, name)
         open_schemas = [name for name, text in files if is_values_schema(name) and leads_elsewhere(text)]
+        texts = [*(text for _, text in files), *(file.content.decode("utf-8", "replace") for file in values)]
         made = _Render(
             helm=helm,
             request=request,
             chart=unpacked,
             values_files=given,
-            texts=[*(text for _, text in files), *(file.content.decode("utf-8", "replace") for file in values)],
+            texts=texts,
+            asked=asked_by(texts),
             check_values=not open_schemas,
             secrets=_confidential([file.values for file in values]),
         ).made()
@@ -138,26 +140,26 @@ def _render(request: SourceRequest, helm: Helm, chart: Chart, values: list[_Valu
 
 @dataclass(slots=True)
 class _Render:
-    """One unpacked chart: how it has to be called, and what comes out."""
+    """One unpacked chart: how it has to be called, and what comes out; ``asked`` is what its texts ask."""
 
     helm: Helm
     request: SourceRequest
     chart: Path
     values_files: list[Path]
     texts: Sequence[str]
+    asked: Asked
     check_values: bool
     secrets: set[str]
 
     def made(self) -> Rendered:
-        asked = asked_by(self.texts)
         if not looks_up(self.texts):
-            return self._unconnected(asked)
+            return self._unconnected()
         try:
-            return self._connected(asked)
+            return self._connected()
         except ClusterFaultError as fault:
             reason = fault.message
         try:
-            made = self._unconnected(asked)
+            made = self._unconnected()
         except RenderError as error:
             raise RenderError(
                 f"{error.message} (rendered without the cluster's objects: {reason})",
@@ -169,12 +171,12 @@ class _Render:
         made.warnings.append(made.incomplete)
         return made
 
-    def _connected(self, asked: Asked) -> Rendered:
+    def _connected(self) -> Rendered:
         """:raises ClusterFaultError: the cluster can't say what it would say once all that is to come is there.
 
         :raises RenderError: the cluster does not answer for the moment.
         """
-        cluster = replace(self.request.cluster, api_versions=self.request.served)
+        asked, cluster = self.asked, replace(self.request.cluster, api_versions=self.request.served)
         if asked.answers(cluster) != asked.answers(self.request.cluster):
             raise ClusterFaultError("it asks for kinds that come with add-ons that it depends on")
         with self.request.tools.connect() as connection:
@@ -185,8 +187,8 @@ class _Render:
             second = self._second(documents, cluster, connection)
         return Rendered(documents, warnings, complete, second, connected=True)
 
-    def _unconnected(self, asked: Asked) -> Rendered:
-        cluster = self.request.cluster
+    def _unconnected(self) -> Rendered:
+        asked, cluster = self.asked, self.request.cluster
         documents, warnings = self._template(cluster)
         brought = _brought(documents)
         complete = replace(asked, brings=tuple(sorted(brought)))
@@ -227,20 +229,19 @@ class _Render:
             )
         except ChartRefusalError as error:
             if connection:
-                raise error.without_text("since the chart can read Secrets of the cluster") from error
+                raise error.without_text() from error
             raise
-        if connection:
-            self._see_answered(cluster, unlisted(output.errors))
+        if connection and (missing := unlisted(output.errors)):
+            self._see_answered(cluster, missing)
         documents, warnings = read_helm_output(output.text, "chart")
         return documents, warnings_of(output.errors) + warnings
 
     def _see_answered(self, cluster: ClusterFacts, missing: set[str]) -> None:
         """:raises RenderError: the chart asks for kinds that the cluster has, and that helm could not list."""
-        asked = asked_by(self.texts)
         known = {entry for entry in cluster.api_versions if not entry.startswith(tuple(f"{one}/" for one in missing))}
         listed_ones = replace(cluster, api_versions=frozenset(known - missing))
-        if asked.answers(listed_ones) != asked.answers(cluster):
-            raise unanswered(f"it does not tell which kinds {listed(sorted(missing), 3)} has", self.chart.name)
+        if self.asked.answers(listed_ones) != self.asked.answers(cluster):
+            raise unanswered(untold(missing), self.chart.name)
 
 
 def _brought(documents: list[SourceObject]) -> set[str]:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import Credential
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.kubeconfig import kubeconfig_of, secrets_of
 from ansible_collections.rendimiento.addons.plugins.module_utils.programs.helm import Connection
+from tests.loopback import Exchange, Loopback
 
 TOKEN = "token-of-the-run-0123456789"
 KINDS = (
@@ -56,46 +56,31 @@ class MadeCluster:
     ended: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> MadeCluster:
-        made = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                path = self.path.partition("?")[0]
-                made.requests.append(
-                    (self.headers.get("Impersonate-User", ""), self.headers.get("Authorization", ""), path)
-                )
-                status, body = made.answer(path)
-                if status < 0:
-                    made.ended.wait(60)
-                if status <= 0:
-                    self.close_connection = True
-                    return
-                data = (body if isinstance(body, str) else json.dumps(body)).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "text/plain" if isinstance(body, str) else "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         pair = self.folder.parent / "server.pem"
         pair.write_text("".join(certificate()))
         context.load_cert_chain(pair)
-        self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
-        self.url = f"https://127.0.0.1:{self._http.server_address[1]}"
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        self._http = Loopback(self._reply, context)
+        self.url = self._http.url
         return self
 
     def __exit__(self, *_: object) -> None:
         self.ended.set()
-        self._http.shutdown()
-        self._http.server_close()
+        self._http.close()
+
+    def _reply(self, request: Exchange) -> None:
+        path = request.path.partition("?")[0]
+        headers = request.headers
+        self.requests.append((headers.get("Impersonate-User", ""), headers.get("Authorization", ""), path))
+        status, body = self.answer(path)
+        if status < 0:
+            self.ended.wait(60)
+        if status <= 0:
+            request.close_connection = True
+        elif isinstance(body, str):
+            request.reply(status, body.encode())
+        else:
+            request.reply(status, json.dumps(body).encode(), "application/json")
 
     def add(self, kind: str, name: str, namespace: str = "w", **fields: Any) -> None:
         group, version, _, plural = next(one for one in KINDS if one[2] == kind)

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ansible_collections.rendimiento.addons.plugins.module_utils.cache.folder import CacheFolder
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.cluster_facts import ClusterFacts
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.definition import Definition
@@ -66,10 +64,3 @@ class Workshop:
 
     def _program(self, name: str) -> Callable[[], Program]:
         return partial(Program.find, name, str(self.programs[name]), self.seconds, self.started.append)
-
-
-@pytest.fixture
-def workshop(repository: Repository, programs: dict[str, Path], tmp_path: Path) -> Workshop:
-    work = tmp_path / "work"
-    work.mkdir()
-    return Workshop(repository, programs, CacheFolder.open(str(tmp_path / "cache")), work)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
+from tests.unit.steps.sources.made_chart import CRD, chart, rendered, show, shown
 from tests.unit.steps.sources.made_cluster import TOKEN, MadeCluster
 from tests.unit.steps.sources.made_request import CLUSTER, Workshop
-from tests.unit.steps.sources.test_helm_source import CRD, chart, rendered, show, shown
 
 PASSWORD = """
 {{- $old := lookup "v1" "Secret" .Release.Namespace "db" }}

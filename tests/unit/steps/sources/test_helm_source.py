@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.helm import HelmSource
-from ansible_collections.rendimiento.addons.plugins.module_utils.steps.sources.source import Rendered
 from tests.chart_repository import Answer, ChartRepository
+from tests.unit.steps.sources.made_chart import CRD, chart, rendered, show, shown
 from tests.unit.steps.sources.made_request import CLUSTER, Workshop
 
 CHART = "apiVersion: v2\nname: c\nversion: 1.0.0\n"
@@ -25,36 +25,6 @@ kind: ConfigMap
 metadata: {name: values}
 data: {{ .Values | toJson | quote }}
 """
-CRD = json.dumps(
-    {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "things.x.io"},
-        "spec": {"group": "x.io", "names": {"kind": "Thing"}, "versions": [{"name": "v1", "served": True}]},
-    }
-)
-
-
-def chart(files: Mapping[str, str], at: str = "c", **metadata: str) -> dict[str, str]:
-    head = "".join(f"{key}: {value}\n" for key, value in {"apiVersion": "v2", "name": "c", "version": "1.0.0"}.items())
-    extra = "".join(f"{key}: {value}\n" for key, value in metadata.items())
-    return {f"{at}/Chart.yaml": head + extra, **{f"{at}/{path}": text for path, text in files.items()}}
-
-
-def show(expression: str, name: str = "shown") -> str:
-    return f'{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{it: "{{{{ {expression} }}}}"}}}}\n'
-
-
-def rendered(workshop: Workshop, files: Mapping[str, str] | None = None, **fields: Any) -> Rendered:
-    if files is not None:
-        workshop.repository.commit(files)
-    return HelmSource().prepare(workshop.request(**{"git": {"path": "c"}, **fields})).render()
-
-
-def shown(made: Rendered) -> dict[str, str]:
-    """What each ConfigMap of a render shows, by name."""
-    manifests = [document.manifest for document in made.documents if document.manifest["kind"] == "ConfigMap"]
-    return {manifest["metadata"]["name"]: manifest["data"]["it"] for manifest in manifests}
 
 
 @pytest.fixture
