@@ -88,7 +88,7 @@ def _run(session: Session, *, check: bool) -> dict[str, AddonRun]:
     for name in names:
         _attempt(lambda name=name: render(session, name, _say_nothing))  # type: ignore[misc]
     for name in names:
-        _attempt(lambda name=name: plan(session, name))  # type: ignore[misc]
+        _attempt(lambda name=name: plan(session, name, _say_nothing))  # type: ignore[misc]
     queued = queue(session)
     planned = {name: session.directory.plan(name) for name in names}
     failures = {} if check else {name: _converge(session, name) for name in queued.converge}
@@ -123,7 +123,7 @@ def _sync(session: Session, name: str) -> None:
     beginning = begin(session, name, _say_nothing)
     assert beginning.active, f"{name}: {beginning.reason}"
     render(session, name, _say_nothing)
-    made = plan(session, name)
+    made = plan(session, name, _say_nothing)
     match made.gate:
         case "adoption" | "hooks":
             end(session, name, "Blocked", made.gate_reason)

@@ -205,6 +205,11 @@ class ApiError(ClusterError):
         return self.status == 500 and busy and not self.is_bad_manifest
 
     @property
+    def is_final(self) -> bool:
+        """Whether the server refused what was asked; else it failed over it, or may do it later."""
+        return not self.retryable and (self.status < 500 or self.is_bad_manifest)
+
+    @property
     def api_down(self) -> bool:
         """An aggregated API whose own server is down; this server is not."""
         return self.status == 503 and self.text.strip() == "service unavailable"

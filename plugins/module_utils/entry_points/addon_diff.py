@@ -15,7 +15,7 @@ _WARNINGS = 20
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     session, name = open_session(parameters["run"]), parameters["name"]
-    made = plan(session, name)
+    made = plan(session, name, invocation.progress)
     told = told_items(made)
     held = session.directory.outcome(name).locked and made.gate in ("adoption", "manual-sync", "hooks")
     return Result(

@@ -15,7 +15,7 @@ from typing import Literal
 from ..cluster.client import ApiError
 from ..cluster.discovery import Resource, path_of
 from ..cluster.lease import Renewal
-from ..cluster.readiness import Readiness, wait_until_ready
+from ..cluster.readiness import PROGRESS_SECONDS, Readiness, wait_until_ready
 from ..model.bundle import Bundle
 from ..model.errors import AddonError, ClusterError, PlanError, ReadinessError
 from ..model.graph import Graph, Node, NodeResult
@@ -125,11 +125,24 @@ class _Application:
                     rank=rank_of(item.key),
                 )
             )
-        results = graph.run(workers=self.session.info.options.workers, stop=self.renewal.lost)
+        results = graph.run(self.session.info.options.workers, self.renewal.lost, self._far(len(items)))
         self.renewal.check()
         failed = {key: result for key, result in results.items() if result.state == "failed"}
         if failed:
             raise _failure(self.name, failed, results)
+
+    def _far(self, total: int) -> Callable[[ObjectKey, NodeResult[None]], None]:
+        """Tells how far the walk is, every ``PROGRESS_SECONDS`` in which something ends."""
+        done, told = 0, time.monotonic()
+
+        def one_more(_key: ObjectKey, _result: NodeResult[None]) -> None:
+            nonlocal done, told
+            done += 1
+            if time.monotonic() - told >= PROGRESS_SECONDS:
+                told = time.monotonic()
+                self.progress(f"{self.name}: went through {done} of {total} objects")
+
+        return one_more
 
     def _apply(self, item: PlanItem) -> None:
         body, resource = self._bodies[item.key], self._resource(item)

@@ -18,11 +18,11 @@ from .gates import judge
 from .open_renders import why_open
 from .plan_of_left import LeftPlanner
 from .plan_of_source import SourcePlanner
-from .session import Session
+from .session import Progress, Session
 from .shown_states import States
 
 
-def plan(session: Session, name: str) -> Plan:
+def plan(session: Session, name: str, progress: Progress) -> Plan:
     """The add-on's plan: PLAN's stored one, unless a new one is due.
 
     :raises AddonError: when there is no bundle to plan, or the cluster can't be used.
@@ -37,7 +37,7 @@ def plan(session: Session, name: str) -> Plan:
         if not known.replan_reason:
             return known
     with failure_kept(session, name):
-        made = _plan(session, bundle, fresh=known is not None)
+        made = _plan(session, bundle, progress, fresh=known is not None)
     if known:
         made.replan_reason = known.replan_reason
         settle_claims(session, made, sources_by_addon(session.directory.bundles()))
@@ -59,11 +59,11 @@ def _replan_reason(session: Session, known: Plan) -> str:
     return f"{changed}, which it depends on, changed in this run" if changed else ""
 
 
-def _plan(session: Session, bundle: Bundle, *, fresh: bool) -> Plan:
+def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) -> Plan:
     record = session.record(bundle.name)
     states = States()
     open_render = why_open(session, bundle)
-    items = SourcePlanner(session, bundle, states, open_render).items()
+    items = SourcePlanner(session, bundle, states, open_render, progress).items()
     left_planner = LeftPlanner(session, bundle, states, open_render, fresh)
     left, gone = left_planner.items({item.uid for item in items if item.uid})
     states.show([*items, *left], session.mask(bundle.name), bundle.manifests())

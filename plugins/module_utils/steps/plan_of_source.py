@@ -27,7 +27,7 @@ from .custom_resources import definition_facts
 from .dependencies import bundles_of_dependencies, dependencies
 from .dry_run import dry_run
 from .schemas import Schemas
-from .session import Session
+from .session import Progress, Session
 from .shown_states import States
 
 _READ_ATTEMPTS = 4
@@ -45,6 +45,7 @@ class SourcePlanner:
     bundle: Bundle
     states: States
     open_render: str
+    progress: Progress
     _changing_kinds: set[GroupKind] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -63,11 +64,14 @@ class SourcePlanner:
         """One item per object, in the order of the bundle."""
         definitions = [item for item in self.bundle.objects if is_definition(item.manifest)]
         others = [item for item in self.bundle.objects if not is_definition(item.manifest)]
-        planned = {item.key: item for item in self.session.each(self._item, definitions)}
+        planned = {item.key: item for item in self.session.each(self._item, definitions, self._far)}
         self._changing_kinds = self._kinds_of_changing_definitions(list(planned.values()))
-        planned |= {item.key: item for item in self.session.each(self._item, others)}
+        planned |= {item.key: item for item in self.session.each(self._item, others, self._far)}
         self._doubt_made_up([planned[item.key] for item in self.bundle.objects if item.second is not None])
         return [planned[item.key] for item in self.bundle.objects]
+
+    def _far(self, done: int, total: int) -> None:
+        self.progress(f"{self.bundle.name}: compared {done} of {total} objects with the cluster")
 
     def _doubt_made_up(self, items: list[PlanItem]) -> None:
         """What a chart makes up fits together (a password and its hash), so one part that is made anew may not fit."""
@@ -255,7 +259,7 @@ class SourcePlanner:
         elif not error.retryable and key.group_kind in self._changing_kinds:
             # The schema that refuses it is not the one that it will meet.
             self._simulate(made, item, f"the definition of {key.kind} changes with this run")
-        elif not error.retryable:
+        elif error.is_final:
             made.verdict, made.reason = "verified", f"the API server refuses it: {error.message}"
 
     @property

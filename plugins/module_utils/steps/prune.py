@@ -12,6 +12,7 @@ from typing import Any
 from ..cluster.client import ApiError
 from ..cluster.discovery import path_of
 from ..cluster.lease import Renewal
+from ..cluster.readiness import PROGRESS_SECONDS
 from ..model.errors import AddonError, PlanError
 from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
 from ..model.names import OWNER_LABEL
@@ -27,7 +28,6 @@ from .session import Progress, Session
 _GONE_WITHIN_SECONDS = 60.0
 _POLL_SECONDS = 0.3
 _GUARD_ATTEMPTS = 5
-_PROGRESS_SECONDS = 5.0
 
 
 def prune(session: Session, name: str, progress: Progress) -> list[PlanItem]:
@@ -135,7 +135,7 @@ class _Deletion:
                     )
                     for key, finalizers in held_by.items()
                 ]
-            if waiting and now - told > _PROGRESS_SECONDS:
+            if waiting and now - told > PROGRESS_SECONDS:
                 told = now
                 names = ", ".join(map(str, sorted(waiting)[:3]))
                 self.progress(

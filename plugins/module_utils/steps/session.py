@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from ..cluster.client import Client
 from ..cluster.discovery import DEFINITIONS, Discovery, discover
 from ..cluster.kubeconfig import kubeconfig_of, secrets_of
 from ..cluster.openapi import OpenApi
+from ..cluster.readiness import PROGRESS_SECONDS
 from ..cluster.snapshot import Snapshot, take
 from ..model.errors import ClusterError, RunDirectoryError
 from ..model.field_rules import FieldRule
@@ -144,10 +145,25 @@ class Session:
             self.directory.write_json("snapshot.json", snapshot.to_json())
         return snapshot
 
-    def each(self, function: Callable[[T], R], values: Iterable[T]) -> list[R]:
-        """What ``function`` makes of each value, in their order, worked on by as many threads as the run may use."""
+    def each(
+        self, function: Callable[[T], R], values: Iterable[T], far: Callable[[int, int], None] | None = None
+    ) -> list[R]:
+        """What ``function`` makes of each value, in their order, worked on by as many threads as the run may use.
+
+        :param far: gets how many are done, and of how many, every ``PROGRESS_SECONDS``.
+        """
         with ThreadPoolExecutor(self.info.options.workers) as pool:
-            return list(pool.map(function, values))
+            futures = [pool.submit(function, value) for value in values]
+            try:
+                while far:
+                    ended, left = wait(futures, PROGRESS_SECONDS, FIRST_EXCEPTION)
+                    if not left or any(future.exception() for future in ended):
+                        break
+                    far(len(ended), len(futures))
+                return [future.result() for future in futures]
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
 
     def fresh_snapshot(self, kinds: set[GroupKind]) -> Snapshot:
         """The same read now, and not shared."""

@@ -480,3 +480,22 @@ def test_a_create_is_repeated_only_when_nothing_was_done(
     code: int, retry_after: float | None, message: str, repeatable_create: bool
 ) -> None:
     assert ApiError(code, status(code, message), retry_after=retry_after).nothing_done is repeatable_create
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "final"),
+    [
+        (500, "Internal error occurred: jsonpatch add operation does not apply", False),
+        (501, "not implemented", False),
+        (500, "request to convert CR to an invalid group/version: x.io/v1", False),
+        (500, "failed to create typed patch object (d/a; /v1, Kind=ConfigMap): .x: field not declared in schema", True),
+        (500, "etcdserver: request is too large", True),
+        (500, 'failed calling webhook "w": connection refused', False),
+        (503, "service unavailable", False),
+        (429, "too many requests", False),
+        (403, "exceeded quota: q", True),
+        (422, "is invalid", True),
+    ],
+)
+def test_what_the_server_failed_over_is_no_refusal(code: int, text: str, final: bool) -> None:
+    assert ApiError(code, status(code, text)).is_final is final

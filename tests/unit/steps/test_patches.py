@@ -23,6 +23,7 @@ from tests.unit.steps.sources.made_request import CLUSTER, Workshop
 Object = dict[str, Any]
 Patch = dict[str, Any]
 SECRET = "s3cret-and-long-enough-to-be-one"
+SOPS = "a: ENC[AES256_GCM,data:x]\nsops:\n  mac: ENC[AES256_GCM,data:y]\n"
 LFS = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
 
 
@@ -471,10 +472,11 @@ def test_without_objects_no_target_selects_any(workshop: Workshop) -> None:
         ("p", "patches[1].path: p is no file of commit *. Correct the path."),
         ("p/link.yaml", "patches[1].path: p/link.yaml is a symbolic link of commit *. Correct the path."),
         ("p/lfs.yaml", "patches[1].path: p/lfs.yaml: is a Git LFS pointer, not the file. Commit the file itself."),
+        ("p/sops.yaml", "patches[1].path: p/sops.yaml: is encrypted with sops. It can't be used as it is."),
     ],
 )
 def test_files_that_are_none(workshop: Workshop, path: str, message: str) -> None:
-    workshop.repository.write({"p/a.yaml": "", "p/lfs.yaml": LFS})
+    workshop.repository.write({"p/a.yaml": "", "p/lfs.yaml": LFS, "p/sops.yaml": SOPS})
     (workshop.repository.path / "p/link.yaml").symlink_to("/etc/passwd")
     commit = workshop.repository.commit({})
     request = workshop.request(git={"path": "web"}, patches=[FINE, {"path": path}])

@@ -1,9 +1,13 @@
-"""The cluster for a program: a login in a file that only its owner can read, and that goes with the program."""
+"""The cluster for a program: a login in a file that only its owner can read, and that goes with the program.
+
+And work on many things at a time: how far it is, and its end when one of them fails.
+"""
 
 from __future__ import annotations
 
 import json
 import stat
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,7 @@ import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import AccessOptions, Credential
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.json_fields import encode
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps import session as session_file
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.session import Session
 from tests.unit.steps.made_run import MadeRun
 
@@ -57,3 +62,41 @@ def test_a_login_that_ends_is_made_anew(run: MadeRun, tmp_path: Path, seconds: f
     credential = Credential("https://10.0.0.1", token="Bearer old", expires=expires)
     with session(run, credential, AccessOptions(kubeconfig=str(file))).connection() as connection:
         assert json.loads(connection.kubeconfig.read_text())["users"][0]["user"] == {"token": token}
+
+
+def test_b62_how_far_a_long_phase_is_is_told_and_nothing_of_a_short_one(
+    run: MadeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[int, int]] = []
+    assert run.session.each(str, range(3), lambda done, total: told.append((done, total))) == ["0", "1", "2"]
+    assert told == []
+    monkeypatch.setattr(session_file, "PROGRESS_SECONDS", 0.01)
+    heard = threading.Event()
+
+    def slow(number: int) -> int:
+        # The last one takes until somebody was told of the others.
+        assert number < 4 or heard.wait(30)
+        return number
+
+    def far(done: int, total: int) -> None:
+        told.append((done, total))
+        if done == 4:
+            heard.set()
+
+    assert run.session.each(slow, range(5), far) == [0, 1, 2, 3, 4]
+    assert told[-1] == (4, 5)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_what_fails_ends_the_work_on_the_others(run: MadeRun, told: bool) -> None:
+    run.info.options.workers = 1
+    seen: list[int] = []
+
+    def broken(number: int) -> None:
+        seen.append(number)
+        time.sleep(0.05)
+        raise ValueError(number)
+
+    with pytest.raises(ValueError, match="0"):
+        run.session.each(broken, range(50), (lambda _done, _total: None) if told else None)
+    assert len(seen) < 50

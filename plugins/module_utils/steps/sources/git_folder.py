@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+import re
 
 from ...model.definition import Definition
 from ...model.errors import RenderError, RepositoryError
 from ...repository.git import SUBMODULE, SYMBOLIC_LINK, Checkout, TreeEntry
 
 _LFS_HEADER = "version https://git-lfs.github.com/spec/"
+_SOPS_CODE = re.compile(rb"""\b(?:sops_)?mac["']?\s*[:=]\s*["']?ENC\[AES256_GCM,""")
+"""The code by which SOPS tells that nothing was changed: in YAML, JSON, settings, and in what it takes for binary."""
 
 
 def folder_entries(checkout: Checkout, path: str) -> list[TreeEntry]:
@@ -30,7 +33,7 @@ def committed_file(checkout: Checkout, path: str, field: str) -> bytes:
     """The content of a file of the commit, by its normalised path from the root of the repository.
 
     :param field: the definition's field that names it.
-    :raises RenderError: it is missing, something else than a file, or a Git LFS pointer.
+    :raises RenderError: it is missing, something else than a file, a Git LFS pointer, or encrypted.
     """
     try:
         entries = checkout.entries(posixpath.dirname(path) or ".", recursive=False)
@@ -42,6 +45,7 @@ def committed_file(checkout: Checkout, path: str, field: str) -> bytes:
         raise RenderError(f"{field}: {path} {what} of commit {checkout.commit[:12]}", hint="correct the path")
     content = checkout.read(found)[path]
     refuse_lfs_pointer(content, f"{field}: {path}")
+    refuse_encrypted(content, f"{field}: {path}")
     return content
 
 
@@ -50,6 +54,12 @@ def refuse_lfs_pointer(content: bytes | str, path: str) -> None:
     text = content if isinstance(content, str) else content[: len(_LFS_HEADER)].decode("utf-8", "replace")
     if text.startswith(_LFS_HEADER):
         raise RenderError("is a Git LFS pointer, not the file", subject=path, hint="commit the file itself")
+
+
+def refuse_encrypted(content: bytes, path: str) -> None:
+    """:raises RenderError: when the file was encrypted with SOPS and is not decrypted by anything before it is used."""
+    if _SOPS_CODE.search(content):
+        raise RenderError("is encrypted with sops", subject=path, hint="it can't be used as it is")
 
 
 def refuse_values(definition: Definition, reason: str) -> None:

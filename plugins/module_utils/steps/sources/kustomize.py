@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import tempfile
 from pathlib import Path
 
@@ -14,9 +15,11 @@ from ...programs.helm import Helm
 from ...programs.kustomize import Kustomize
 from ...programs.kustomize_errors import warnings_of
 from ...repository.export import common_folder, export
-from .git_folder import refuse_lfs_pointer, refuse_values
+from .git_folder import refuse_encrypted, refuse_lfs_pointer, refuse_values
 from .kustomization_walk import Reads, kustomization_files, reads_of
 from .source import Preparation, Rendered, SourceRequest, another_second, second_of
+
+_OBJECT = re.compile(rb"""^(?:kind|\t?"kind")\s*:""", re.MULTILINE)
 
 
 class KustomizeSource:
@@ -64,6 +67,9 @@ def _render(request: SourceRequest, kustomize: Kustomize, reads: Reads, folder: 
         contents = request.source.read(reads.files)
         for file, content in contents.items():
             refuse_lfs_pointer(content, file)
+            # Objects can be meant to be encrypted: the kind decides, once they are read.
+            if not _OBJECT.search(content):
+                refuse_encrypted(content, file)
         if reads.needs & {"helm", "plugins"}:
             # They read what they like.
             export(request.source, folder, root)

@@ -399,6 +399,30 @@ def test_pointers_of_git_lfs_are_refused(web: Kustomizations, over: str) -> None
         web.rendered()
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a: ENC[AES256_GCM,data:x]\nsops:\n    mac: ENC[AES256_GCM,data:y]\n    version: 3.9.0\n",
+        "A=ENC[AES256_GCM,data:x]\nsops_mac=ENC[AES256_GCM,data:y]\nsops_version=3.9.0\n",
+        '{\n\t"data": "ENC[AES256_GCM,data:x]",\n\t"sops": {\n\t\t"mac": "ENC[AES256_GCM,data:y]"\n\t}\n}\n',
+        "[a]\nb = ENC[AES256_GCM,data:x]\n\n[sops]\nmac = ENC[AES256_GCM,data:y]\n",
+    ],
+    ids=["yaml", "env", "binary", "ini"],
+)
+def test_files_encrypted_with_sops_are_no_content_for_generators(web: Kustomizations, content: str) -> None:
+    web.repository.commit({**prod("secretGenerator: [{name: x, files: [a]}]"), "web/prod/a": content})
+    with pytest.raises(RenderError, match=r"^web/prod/a: is encrypted with sops"):
+        web.rendered()
+
+
+def test_objects_that_are_meant_to_be_encrypted_are_built(web: Kustomizations) -> None:
+    kind = "apiVersion: isindir.github.com/v1alpha3\nkind: SopsSecret\nmetadata: {name: a}\n"
+    web.repository.commit(
+        {**prod("resources: [a.yaml]"), "web/prod/a.yaml": f"{kind}sops: {{mac: 'ENC[AES256_GCM,x]'}}\n"}
+    )
+    assert [item.manifest["kind"] for item in web.rendered().documents] == ["SopsSecret"]
+
+
 def test_errors_of_kustomize_name_paths_of_the_repository(web: Kustomizations) -> None:
     web.repository.commit({**prod("resources: [../base]"), "web/base/cm.yaml": "a: b: c"})
     with pytest.raises(RenderError) as caught:
