@@ -30,10 +30,10 @@ class AdmissionWebhook:
     def __init__(self, folder: Path, failures: int) -> None:
         self.calls: Counter[bool] = Counter()
         self._failures = failures
-        self._certificate, self._key = _certificate(folder)
+        self._certificate, key = _certificate(folder)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self._certificate, self._key)
+        context.load_cert_chain(self._certificate, key)
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from local_cluster import Cluster
 from tests.integration.audit import Audit
+from tests.integration.clusters import running_cluster
 from tests.integration.kubectl import Kubectl
 from tests.integration.playbooks import Playbooks
 from tests.integration.scene import Scene
@@ -34,22 +34,18 @@ def no_secret_is_told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster that all tests share: each uses add-ons and namespaces of its own."""
-    made = Cluster(tmp_path_factory.mktemp("shared") / "cluster")
-    made.up()
-    yield made
-    made.down()
+    with running_cluster(tmp_path_factory.mktemp("shared")) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")
-def bootstrapped(cluster: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """The same cluster after the bootstrap playbook; what its records say in the end is kept."""
+def bootstrapped(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    """The same cluster after the bootstrap playbook."""
     playbooks = Playbooks(tmp_path_factory.mktemp("bootstrap"))
     playbooks.run("bootstrap", {"addon_kubeconfig": str(cluster.kubeconfig)}).succeeded()
     # The viewer's role lists what the server has; now it has records.
     cluster.up()
-    yield cluster
-    told = {kind: kubectl.list(kind) for kind in ("addons.rendimiento.ai", "events")}
-    (tmp_path_factory.mktemp("records") / "records.json").write_text(json.dumps(told))
+    return cluster
 
 
 @pytest.fixture(scope="session")

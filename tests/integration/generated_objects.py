@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tests.integration.objects import custom_kind
+
 Object = dict[str, Any]
 Path = tuple[str | int, ...]
 
@@ -109,15 +111,11 @@ def _template(**spec: Any) -> Object:
 
 _SELECTED: Object = {"selector": {"matchLabels": {"app": "it"}}, "template": _template()}
 _OTHER_SELECTOR = Choice(("spec", "selector", "matchLabels", "more"), (ABSENT, "than-before"))
-_OTHER_LABEL = Choice(("spec", "template", "metadata", "labels", "more"), (ABSENT, "than-before"))
 
-_RULES: tuple[Any, ...] = (
-    [],
+_ROLES_RULES: tuple[Any, ...] = (
     [{"apiGroups": [""], "resources": ["pods", "configmaps"], "verbs": ["get", "list"]}],
     [{"apiGroups": [""], "resources": ["configmaps", "pods"], "verbs": ["get"]}],
-    [{"apiGroups": ["apps"], "resources": ["*"], "verbs": ["*"]}, {"apiGroups": [""], "resources": [], "verbs": []}],
 )
-_ROLES_RULES = _RULES[1:3]
 _SUBJECTS = (
     [{"kind": "ServiceAccount", "name": "default", "namespace": "default"}],
     [{"kind": "User", "name": "jane", "apiGroup": "rbac.authorization.k8s.io"}],
@@ -387,7 +385,7 @@ WRONG: tuple[tuple[str, Path, Any], ...] = (
 """What no server takes: kind, field, value."""
 
 
-def gadget_kind(group: str = GROUP, *, more: bool = False, kind: str = "Gadget") -> Object:
+def gadget_kind(group: str = GROUP, *, more: bool = False) -> Object:
     """The CustomResourceDefinition of gadgets, its list of parts keyed by name.
 
     :param more: with one more field, ``spec.extra``.
@@ -422,18 +420,9 @@ def gadget_kind(group: str = GROUP, *, more: bool = False, kind: str = "Gadget")
         }
         for name in ("v1", "v1beta1")
     ]
-    plural = f"{kind.lower()}s"
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{group}"},
-        "spec": {
-            "group": group,
-            "scope": "Namespaced",
-            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
-            "versions": versions,
-        },
-    }
+    made = custom_kind(group, "Gadget")
+    made["spec"]["versions"] = versions
+    return made
 
 
 _INTEGER: Object = {"type": "integer"}

@@ -58,7 +58,7 @@ TRAITS = (
     "no namespace",
     "much leaves",
     "schema changes",
-    "remade as another kind",
+    "kinds change",
     "drift",
     "terminates",
 )
@@ -66,6 +66,9 @@ TRAITS = (
 
 BUILT_FOR = frozenset({"namespace comes", "kinds come", "schema changes", "terminates"})
 """Pairs in which the server can't be asked about everything, and the plan has to say so."""
+
+HELD_BACK = frozenset({"wrong", "fixed", "no namespace", "not to be adopted", "terminates"})
+"""Pairs that are not to be synced, each for a reason of its own."""
 
 SOMEBODY, TOOL, HUMAN = "somebody", "other-tool", "kubectl-edit"
 
@@ -133,6 +136,10 @@ class Pair:
     @property
     def built_for_doubt(self) -> bool:
         return self.trait in BUILT_FOR
+
+    @property
+    def built_to_be_held_back(self) -> bool:
+        return self.trait in HELD_BACK
 
     def __str__(self) -> str:
         lines = [
@@ -204,7 +211,7 @@ class _Generator:
                 self._kinds_come()
             case "schema changes":
                 self._schema_changes()
-            case "kinds change" | "remade as another kind":
+            case "kinds change":
                 self._kinds_change()
             case "nulls":
                 self._nulls()
@@ -379,7 +386,7 @@ class _Generator:
             case "unlabel":
                 edits.append(Edit("merge", target, {"metadata": {"labels": {"rendimiento.ai/addon": None}}}))
             case "key":
-                edits.append(Edit("merge", target, {"data": {"added": "YWRkZWQtYnktYW5vdGhlcg=="}}))
+                edits.append(Edit("merge", target, {"data": {"added": "c3dvcmRmaXNoLW9mLWFub3RoZXI="}}))
             case "strip":
                 edits.append(
                     Edit("json", target, [{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}])

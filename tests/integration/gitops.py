@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from tests.integration.secrecy import SECRET_VALUES
+
 Object = dict[str, Any]
 
 _ISOLATED = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
@@ -44,7 +46,10 @@ class Repository:
         """Write a file: text as it is, objects as YAML documents."""
         file = self.path / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content if isinstance(content, str) else yaml.safe_dump_all(content, sort_keys=False))
+        text = content if isinstance(content, str) else yaml.safe_dump_all(content, sort_keys=False)
+        file.write_text(text)
+        if "Secret" in text:
+            self._keep(text)
 
     def remove(self, path: str) -> None:
         """Remove a file or a folder."""
@@ -78,9 +83,12 @@ class Repository:
         self.git("commit", "--quiet", "--message", message)
         return self.git("rev-parse", "HEAD")
 
-    def blob_of(self, path: str) -> str:
-        """The id under which git stores a committed file."""
-        return self.git("rev-parse", f"HEAD:{path}")
+    def _keep(self, text: str) -> None:
+        """Keep what a file contained, for the search for secret values: a later one may take its place."""
+        kept = self.path.with_name(SECRET_VALUES)
+        kept.mkdir(exist_ok=True)
+        with (kept / f"{self.path.name}.yaml").open("a") as file:
+            file.write(f"\n---\n{text}\n")
 
     def fingerprint(self) -> dict[str, str]:
         """Every file of the checkout, ``.git`` included, with its time and content: equal means untouched."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +83,9 @@ class Playbooks:
         self.scratch = scratch
         self._runtime = scratch / "runtime"
         self._temporary = scratch / "temporary"
-        for folder in (self._runtime, self._temporary):
+        self._outputs = scratch / "outputs"
+        self._numbers = count()
+        for folder in (self._runtime, self._temporary, self._outputs):
             folder.mkdir(mode=0o700, parents=True)
 
     def left_behind(self) -> list[str]:
@@ -101,7 +105,8 @@ class Playbooks:
         """Run a playbook of the collection to its end; no run may ever show a traceback."""
         summary = self.scratch / "summary.json"
         summary.unlink(missing_ok=True)
-        command = self.command(name, {**options, "addon_summary_file": str(summary)})
+        options = {**options, "addon_summary_file": str(summary)}
+        command = self.command(name, options)
         command += ["--check"] * check + ["--diff"] * diff + [f"-{'v' * verbosity}"] * bool(verbosity)
         result = subprocess.run(
             command,
@@ -115,29 +120,41 @@ class Playbooks:
             check=False,
             timeout=self.seconds_at_most,
         )
-        # Searched for secrets after all tests.
-        outputs = self.scratch / "outputs"
-        outputs.mkdir(exist_ok=True)
-        (outputs / f"{len(list(outputs.iterdir()))}.txt").write_text(result.stdout)
+        self.keep(result.stdout, options)
         assert "Traceback" not in result.stdout, result.stdout
         content = json.loads(summary.read_text()) if summary.exists() else {}
         return PlaybookResult(result.returncode, result.stdout, content)
 
     def start(self, name: str, options: Mapping[str, Any]) -> subprocess.Popen[bytes]:
         """Start a playbook in a process group of its own, to be killed."""
-        return subprocess.Popen(
-            self.command(name, options),
-            cwd=self.directory,
-            env=self.environment({}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        with self._output().open("wb") as output:
+            return subprocess.Popen(
+                self.command(name, options),
+                cwd=self.directory,
+                env=self.environment({}),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def keep(self, output: str, options: Mapping[str, Any]) -> None:
+        """Keep what a run said and wrote, which the next one overwrites: searched for secrets after all tests."""
+        kept = self._output()
+        kept.write_text(output)
+        for name, value in options.items():
+            if name.endswith("_file") and Path(value).is_file():
+                shutil.copyfile(value, kept.with_name(f"{kept.stem}-{name}"))
+
+    def _output(self) -> Path:
+        return self._outputs / f"{next(self._numbers)}.txt"
 
     def command(self, name: str, options: Mapping[str, Any]) -> list[str]:
         program = Path(sys.executable).with_name("ansible-playbook")
-        return [str(program), f"rendimiento.addons.{name}", "--extra-vars", json.dumps(options)]
+        # Not on the command line, which Ansible shows: so every secret that it does show is one too many.
+        variables = self._temporary / f"variables-{next(self._numbers)}.json"
+        variables.write_text(json.dumps(options))
+        return [str(program), f"rendimiento.addons.{name}", "--extra-vars", f"@{variables}"]
 
     def environment(self, more: Mapping[str, str]) -> dict[str, str]:
         """This process's environment without the user's own set-up of Ansible, git and Kubernetes."""

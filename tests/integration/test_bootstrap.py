@@ -9,6 +9,7 @@ import pytest
 
 from local_cluster import Cluster
 from tests.integration.audit import Audit, Requests
+from tests.integration.clusters import running_cluster
 from tests.integration.kubectl import Kubectl
 from tests.integration.objects import config_map
 from tests.integration.playbooks import PlaybookResult
@@ -41,15 +42,13 @@ class Fresh:
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fresh]:
     folder = tmp_path_factory.mktemp("fresh")
-    cluster = Cluster(folder / "cluster")
-    cluster.up()
-    kubectl = Kubectl(cluster.programs["kubectl"], cluster.kubeconfig)
-    audit = Audit(cluster.audit_log, kubectl)
-    scene = Scene(folder, "addons", cluster, kubectl, audit)
-    scene.repository.addon("first", config_map("settings"), createNamespace=True)
-    scene.repository.commit()
-    yield Fresh(cluster, kubectl, audit, scene)
-    cluster.down()
+    with running_cluster(folder) as cluster:
+        kubectl = Kubectl(cluster.programs["kubectl"], cluster.kubeconfig)
+        audit = Audit(cluster.audit_log, kubectl)
+        scene = Scene(folder, "addons", cluster, kubectl, audit)
+        scene.repository.addon("first", config_map("settings"), createNamespace=True)
+        scene.repository.commit()
+        yield Fresh(cluster, kubectl, audit, scene)
 
 
 def test_the_way_from_a_fresh_cluster_to_a_sync(fresh: Fresh) -> None:

@@ -128,7 +128,7 @@ def in_namespace(**labels: str) -> list[Object]:
         dropped_fields("dropped"),
         quantities("quantities"),
         quota("quota"),
-        secret_with_text("text", user="somebody"),
+        secret_with_text("text", user="swordfish"),
         empty,
         {**empty, "metadata": {"name": "null-data"}, "type": "Opaque", "data": None},
         {**empty, "metadata": {"name": "no-data"}, "type": "Opaque", "data": {}, "stringData": {}},
@@ -428,6 +428,7 @@ def test_trap_35_it_stays_when_the_secret_itself_changes(story: Story) -> None:
 @pytest.mark.parametrize("addon", NAIVE)
 def test_trap_36_replicas_that_the_source_leaves_out_are_the_autoscalers(story: Story, addon: str) -> None:
     unchanged(story, addon, f"HorizontalPodAutoscaler {addon}/scaled")
+    assert planned(story.second_plan, addon)[f"Deployment {addon}/scaled"]["action"] == "unchanged"
     for observed in (story.second, story.labelled):
         assert observed.objects[f"Deployment {addon}/scaled"]["spec"]["replicas"] == 4
 
@@ -441,7 +442,7 @@ def test_trap_36_aggregated_rules_are_the_controllers(story: Story) -> None:
 
 @pytest.mark.parametrize("addon", NAIVE)
 def test_trap_37_one_port_with_two_protocols_is_two_ports(story: Story, addon: str) -> None:
-    unchanged(story, addon, f"Deployment {addon}/protocols")
+    unchanged(story, addon, f"Deployment {addon}/protocols", f"Service {addon}/protocols")
     ports: Any = story.first.objects[f"Deployment {addon}/protocols"]["spec"]["template"]["spec"]["containers"][0][
         "ports"
     ]

@@ -370,6 +370,7 @@ def test_b04_an_unknown_hook_is_no_ordinary_object(story: Story) -> None:
     """Helm leaves it out of what it renders, as out of what it installs; in plain YAML it is named."""
     synced(story.first, "b04-unknown")
     assert names_in(story.first, "b04-unknown") == {"Namespace b04-unknown", "ConfigMap b04-unknown/testdata"}
+    assert "unknown hook after-lunch" in text_of(story.preview)
     assert story.first.result.phases["b04-plain"] == "Blocked"
     assert "has Helm hooks (ConfigMap b04-plain/t4)" in story.first.result.why("b04-plain")
     assert "Namespace b04-plain" not in story.first.objects

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from local_cluster import Cluster
 from tests.integration.audit import Audit, Request, Requests
+from tests.integration.clusters import running_cluster
 from tests.integration.kubectl import Kubectl, wait_until
 from tests.integration.objects import config_map, custom_kind
 from tests.integration.playbooks import Playbooks
@@ -56,16 +56,12 @@ class Story:
 def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Scene, Audit]]:
     """A scene on a cluster of its own: so many kinds would slow down the tests after this one."""
     path = tmp_path_factory.mktemp("scale")
-    made = Cluster(path / "cluster")
-    made.up()
-    try:
+    with running_cluster(path) as made:
         Playbooks(path / "bootstrap").run("bootstrap", {"addon_kubeconfig": str(made.kubeconfig)}).succeeded()
         kubectl = Kubectl(made.programs["kubectl"], made.kubeconfig)
         many_kinds(kubectl, path)
         audit = Audit(made.audit_log, kubectl)
         yield Scene(path / "scene", "addons/scale", made, kubectl, audit), audit
-    finally:
-        made.down()
 
 
 def many_kinds(kubectl: Kubectl, path: Path) -> None:

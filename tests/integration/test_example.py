@@ -150,7 +150,7 @@ def test_a_sync_ends_with_every_addon_synced_and_ready(story: Story, kubectl: Ku
     header, *lines = kubectl.run("get", "radd", *ADDONS).splitlines()
     assert header.split() == ["NAME", "PHASE", "HEALTHY", "NAMESPACE", "REVISION", "AGE"]
     assert [line.split()[:3] for line in lines] == [[addon, "Synced", "True"] for addon in ADDONS]
-    kubectl.run("wait", "--for=condition=Ready", "--timeout=1s", *(f"radd/{addon}" for addon in ADDONS))
+    kubectl.run("wait", "--for=condition=Ready", "--timeout=60s", *(f"radd/{addon}" for addon in ADDONS))
 
 
 def test_a_sync_ends_when_the_workloads_are_ready(story: Story) -> None:

@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from local_cluster import Cluster
+from tests.integration.clusters import running_cluster
 from tests.integration.gitops import Repository
 from tests.integration.kubectl import Kubectl
 from tests.integration.objects import config_map
 from tests.integration.playbooks import ROOT
 from tests.integration.plays import LOCAL, SHIPPED, TARGETS, Plays, messages, step
+from tests.integration.secrecy import note
 
 MODULES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("addon_*.py"))
 WAYS = (LOCAL, SHIPPED)
@@ -27,10 +29,8 @@ TABLE = re.compile(r"^add-on +phase .*\n(?:\S+ {2,}.*\n)+", re.MULTILINE)
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster for this file: one of the targets undoes its bootstrap, and nobody else's add-ons are in it."""
-    made = Cluster(tmp_path_factory.mktemp("targets") / "cluster")
-    made.up()
-    yield made
-    made.down()
+    with running_cluster(tmp_path_factory.mktemp("targets")) as made:
+        yield made
 
 
 @pytest.fixture
@@ -114,10 +114,11 @@ def test_the_environment_of_a_play_says_where_the_cluster_is(way: str, own: Clus
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_given_token_is_never_shown(way: str, prepared: Cluster, plays: Plays) -> None:
+def test_a_given_token_is_never_shown(way: str, prepared: Cluster, plays: Plays, tmp_path: Path) -> None:
     kubectl = Kubectl(prepared.programs["kubectl"], prepared.kubeconfig)
     account = ("--namespace", "rendimiento-system", "create", "token", "rendimiento-addons")
     token = kubectl.run(*account).strip()
+    note(tmp_path, token)
     server = kubectl.run("config", "view", "--output", "jsonpath={.clusters[0].cluster.server}")
     login = {"host": server, "validate_certs": False}
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from local_cluster import Cluster
 from tests.integration.audit import Audit
+from tests.integration.clusters import running_cluster
 from tests.integration.kubectl import Kubectl
 from tests.integration.objects import config_map
 from tests.integration.playbooks import ROOT
@@ -31,13 +31,11 @@ pytestmark = pytest.mark.skipif(not MANIFESTS.is_dir(), reason="the rendered man
 @pytest.fixture
 def alone(tmp_path: Path) -> Iterator[Scene]:
     """A scene on a cluster for one test: what it installs (webhooks, a dead API) would be in the way of others."""
-    cluster = Cluster(tmp_path / "cluster")
-    cluster.up()
-    kubectl = Kubectl(cluster.programs["kubectl"], cluster.kubeconfig)
-    scene = Scene(tmp_path, "addons", cluster, kubectl, Audit(cluster.audit_log, kubectl))
-    scene.playbooks.run("bootstrap", scene.variables(repo=None, path=None)).succeeded()
-    yield scene
-    cluster.down()
+    with running_cluster(tmp_path) as cluster:
+        kubectl = Kubectl(cluster.programs["kubectl"], cluster.kubeconfig)
+        scene = Scene(tmp_path, "addons", cluster, kubectl, Audit(cluster.audit_log, kubectl))
+        scene.playbooks.run("bootstrap", scene.variables(repo=None, path=None)).succeeded()
+        yield scene
 
 
 def test_four_of_them_become_synced_and_stay_as_they_are(alone: Scene) -> None:

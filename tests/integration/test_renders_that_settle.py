@@ -38,7 +38,7 @@ kind: Secret
 metadata: {name: registry}
 stringData:
   password: {{ randAlphaNum 24 | quote }}
-  htpasswd: {{ htpasswd "registry" "given" | quote }}
+  htpasswd: {{ htpasswd "registry" "swordfish" | quote }}
   config.yaml: |
     level: {{ .Values.level }}
     password: {{ randAlphaNum 24 }}

@@ -14,6 +14,8 @@ from tests.integration.objects import config_map, secret
 from tests.integration.scene import Observed, Scene
 
 OLD, NEW, KEPT, BROKEN, NUMBER = "swordfish-old", "swordfish-new", "swordfish-kept", "swordfish-in-clear!", 7391846205
+NAMED, RENAMED = "swordfish-in-settings", "swordfish-in-other-settings"
+MASKED = {"createNamespace": True, "mask": [{"kind": "ConfigMap", "name": "settings", "pointers": ["/data/login"]}]}
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
     repository.addon("copied", fixed, config_map("copy", data={"from": "elsewhere"}), createNamespace=True)
     left = secret("left", data={"password": KEPT})
     repository.addon("leaving", left, config_map("copy", data={"from": "elsewhere"}), createNamespace=True, prune=False)
+    repository.addon("named", config_map("settings", data={"login": NAMED, "url": f"x://{NAMED}@y"}), **MASKED)
     repository.commit()
     preview = scene.observe(check=True, diff=True, verbosity=3)
     first = scene.observe(diff=True, verbosity=3)
@@ -51,6 +54,8 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
     other = {**secret("fixed", data={"password": NEW}), "immutable": True}
     repository.addon("copied", other, config_map("copy", data={"from": f"a:{OLD}@b"}), createNamespace=True)
     repository.addon("leaving", config_map("copy", data={"from": KEPT}), createNamespace=True, prune=False)
+    renamed = config_map("settings", data={"login": RENAMED, "url": f"x://{RENAMED}@y"})
+    repository.addon("named", renamed, **MASKED)
     repository.commit()
     changing = scene.observe(check=True, diff=True, verbosity=3)
     changed = scene.observe(diff=True, verbosity=3)
@@ -60,7 +65,7 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
 def traces(observed: Observed) -> Iterator[str]:
     """Every secret that a run left in what people and other programs can read."""
     seen = observed.result.output + json.dumps(observed.result.summary) + json.dumps(observed.records)
-    for value in (OLD, NEW, KEPT, BROKEN, str(NUMBER)):
+    for value in (OLD, NEW, KEPT, BROKEN, str(NUMBER), NAMED, RENAMED):
         for form in (value, base64.b64encode(value.encode()).decode()):
             if form in seen:
                 yield f"{form} in …{seen[max(0, seen.index(form) - 200) : seen.index(form) + 100]}…"
@@ -78,6 +83,17 @@ def test_copies_of_secrets_are_hidden_whatever_becomes_of_the_secret(story: Stor
         diff = output.split(f"+++ after: {title}")[1].split("\n\n")[0]
         assert "-  from: elsewhere" in diff
         assert "<secret " in diff
+
+
+def test_fields_that_the_definition_names_are_hidden_wherever_their_value_stands(story: Story) -> None:
+    diff = story.changing.result.output.split("+++ after: ConfigMap named/settings (update, verified)")[1]
+    changed = [line for line in diff.split("\n\n")[0].splitlines() if line.startswith(("-  ", "+  "))]
+    assert [(line[0], line[1:].split(":")[0].strip()) for line in changed] == [
+        ("-", "login"), ("-", "url"), ("+", "login"), ("+", "url")
+    ]  # fmt: skip
+    assert all("<secret " in line for line in changed)
+    assert story.changed.result.phases["named"] == "Synced"
+    assert story.changed.objects["ConfigMap named/settings"]["data"]["login"] == RENAMED
 
 
 def test_that_something_changes_is_visible(story: Story) -> None:
