@@ -33,8 +33,9 @@ PUBLIC = {
 }
 """Values of Secrets that may be seen, and why."""
 
-# Where Secrets have to be: what tests commit and play, what the API server stores, and the product's private folders.
-_MAY_HOLD_SECRETS = ("gitops", "etcd", "cache", "renders", "runtime", "temporary", SECRET_VALUES)
+# Where Secrets have to be: what tests commit and play, what the API server stores, and the product's private folders;
+# and the product itself, installed: no output.
+_MAY_HOLD_SECRETS = ("gitops", "etcd", "cache", "renders", "runtime", "temporary", "ansible_collections", SECRET_VALUES)
 _PLAYS = "play.yml"
 
 _SHORTEST, _SHORTEST_LINE, _SHORTEST_WORD = 4, 16, 16

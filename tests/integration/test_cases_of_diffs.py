@@ -29,7 +29,7 @@ LISTED, CHANGED_LISTED = "b21-listed-value", "b21-other-listed-value"
 
 NAIVE = ("trap-chart", "trap-plain")
 CLUSTER_WIDE = "trap-cluster"
-FILLED = "filled in at run time"
+FILLED = "swordfish-of-a-controller"
 FILLED_SECRETS = ("empty", "null-data", "no-data")
 
 BLOCK = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: manifest\ndata:\n  text: |\n    one\n    two\n  word: x\n"
