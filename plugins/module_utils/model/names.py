@@ -31,6 +31,7 @@ PAUSED_REASON_ANNOTATION = "rendimiento.ai/paused-reason"
 UNINSTALL_ANNOTATION = "rendimiento.ai/uninstall"
 DEPENDS_ON_ANNOTATION = "rendimiento.ai/depends-on"
 KEEP_ANNOTATION = "rendimiento.ai/keep"
+REPLACE_ANNOTATION = "rendimiento.ai/replace"
 
 OWN_PREFIX = f"{RECORD_GROUP}/"
 """Of all labels and annotations that mean something to the collection."""

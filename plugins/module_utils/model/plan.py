@@ -21,6 +21,9 @@ Verdict = Literal["proven", "verified", "simulated", "unknown"]
 """``proven``: by what the inventory recorded. ``verified``: dry-run by the server. ``simulated``: its namespace or kind
 comes with the same run. ``unknown``: it could not be checked, ``reason`` says why; never counts as unchanged."""
 
+Cascade = Literal["", "Background", "Foreground", "Orphan"]
+"""What the server does with an object's dependents when it is deleted, as in ``DeleteOptions.propagationPolicy``."""
+
 CHANGES: frozenset[Action] = frozenset({"create", "update", "adopt", "replace", "prune"})
 APPLIES: frozenset[Action] = frozenset({"create", "update", "adopt", "replace"})
 
@@ -63,6 +66,10 @@ class PlanItem:
     ``body`` is what is sent instead of the bundle's object, ``None`` for just that: fields that are yielded, made up or
     not taken by its kind differ. ``first`` is sent before it, where one request does not do. ``absorbs`` names the
     managers whose fields become ours, ``removes`` the fields that go with that.
+
+    ``immutable`` names the fields that the server does not let change. With action ``replace`` the object is deleted
+    and made anew; ``cascade`` is the propagation policy of that deletion. ``layer`` counts from 1: what the object
+    waits for is in the layers before.
     """
 
     key: ObjectKey
@@ -83,6 +90,9 @@ class PlanItem:
     absorbs: list[str] = field(default_factory=list)
     removes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    immutable: list[str] = field(default_factory=list)
+    cascade: Cascade = ""
+    layer: int = 0
     before: str = ""
     after: str = ""
     patch: list[dict[str, Any]] = field(default_factory=list)

@@ -1,7 +1,4 @@
-"""Applies what the plan says differs: namespaces and kinds first and waited for, then the rest along the graph.
-
-Each write is guarded by what the plan saw. An object whose live side moved since then is refused, not overwritten.
-"""
+"""Applies what the plan says differs: namespaces and kinds first and waited for, then the rest along the graph."""
 
 from __future__ import annotations
 
@@ -13,25 +10,21 @@ from functools import cached_property
 from typing import Literal
 
 from ..cluster.client import ApiError
-from ..cluster.discovery import Resource, path_of
 from ..cluster.lease import Renewal
 from ..cluster.readiness import PROGRESS_SECONDS, Readiness, wait_until_ready
 from ..model.bundle import Bundle
-from ..model.errors import AddonError, ClusterError, PlanError, ReadinessError
+from ..model.errors import AddonError, PlanError, ReadinessError
 from ..model.graph import Graph, Node, NodeResult
 from ..model.masking import Mask
-from ..model.names import OWNER_LABEL
 from ..model.normalise import is_definition, kinds_of_definition
-from ..model.objects import Manifest, ObjectKey, resource_version_of
+from ..model.objects import ObjectKey
 from ..model.outcome import AppliedObject, Outcome
-from ..model.ownership import facts_of, fingerprint
 from ..model.plan import APPLIES, Plan, PlanItem
 from ..model.wording import listed
-from .absorption import absorb
-from .custom_resources import definition_facts
 from .failures import failure_kept
 from .lock import held
 from .object_graph import edges_of, rank_of
+from .object_writes import ObjectWriter
 from .records import write_ahead
 from .session import Progress, Session
 
@@ -39,8 +32,6 @@ Stage = Literal["prerequisites", "all"]
 
 _PREREQUISITES = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 _SERVED_WITHIN_SECONDS = 60.0
-_GUARD_ATTEMPTS = 5
-_OF_NO_OBJECT = "1"
 
 
 def apply(session: Session, name: str, stage: Stage, progress: Progress) -> list[PlanItem]:
@@ -96,6 +87,10 @@ class _Application:
         sent = [manifest for item in self.plan.items for manifest in (item.body, item.first) if manifest is not None]
         return self.session.mask(self.name).with_secrets_of([*self.bundle.manifests(), *sent])
 
+    @cached_property
+    def _writer(self) -> ObjectWriter:
+        return ObjectWriter(self.session, self.name, self._mask)
+
     # Applying
 
     def run(self, due: list[PlanItem]) -> None:
@@ -145,104 +140,10 @@ class _Application:
         return one_more
 
     def _apply(self, item: PlanItem) -> None:
-        body, resource = self._bodies[item.key], self._resource(item)
-        path = path_of(resource, item.key.namespace, item.key.name)
-        try:
-            live = self._update(item, path, body) if item.uid else self._create(item, path, body)
-        except ApiError as error:
-            error.message = self._mask.text(error.message)
-            raise error.about(addon=self.name, subject=str(item.key)) from None
-        if live is None:
-            return
-        facts = facts_of(self.session.key, live, body, definition_facts(self.session, item.key))
-        with self._mutex:
-            self._applied.append(AppliedObject(item.key, item.version, item.action, facts))
-
-    def _create(self, item: PlanItem, path: str, body: Manifest) -> Manifest | None:
-        """``None`` when a namespace that was only to exist does by now."""
-        client = self.session.acting
-        # Of an object that is missing the server takes any version; of one that is there it does not (observed).
-        guarded = {**body, "metadata": {**body["metadata"], "resourceVersion": _OF_NO_OBJECT}}
-        try:
-            created: Manifest = client.apply(path, guarded, force=True).body
-        except ApiError as error:
-            if not error.precondition_failed:
-                raise
-        else:
-            return created
-        live = client.find(path)
-        if item.generated and live is not None:
-            return None
-        if live is not None and (live["metadata"].get("labels") or {}).get(OWNER_LABEL) == self.name:
-            self._refuse_unless_done(item, path, body, live, "somebody made it")
-            return live
-        raise _moved(item, "somebody made it")
-
-    def _update(self, item: PlanItem, path: str, body: Manifest) -> Manifest:
-        """Apply onto the very object that was planned; writes to its status in between do not matter."""
-        version, expected = item.resource_version, item.fingerprint
-        writes = self._writes(item, path, body)
-        for _attempt in range(_GUARD_ATTEMPTS * len(writes)):
-            try:
-                written = writes[0](version)
-            except ApiError as error:
-                if not error.precondition_failed:
-                    raise
-            else:
-                del writes[0]
-                if not writes:
-                    return written
-                # Controllers act on what we wrote at once; from here on the object is the one that was planned.
-                version, expected = resource_version_of(written), ""
-                continue
-            live = self.session.acting.find(path)
-            if live is None:
-                raise _moved(item, "it was deleted")
-            if live["metadata"]["uid"] != item.uid:
-                raise _moved(item, "it was deleted and made again")
-            if expected and fingerprint(self.session.key, live) != expected:
-                self._refuse_unless_done(item, path, body, live, "it was changed")
-                return live
-            version = resource_version_of(live)
-        raise _moved(item, "it changes all the time")
-
-    def _refuse_unless_done(self, item: PlanItem, path: str, body: Manifest, live: Manifest, what: str) -> None:
-        """A repeated request finds its own work done: then there is nothing left to apply.
-
-        :raises PlanError: an apply would change something, so it was somebody else's work.
-        """
-        if self.session.acting.apply(path, body, dry_run=True, force=True).body != live:
-            raise _moved(item, what)
-
-    def _writes(self, item: PlanItem, path: str, body: Manifest) -> list[Callable[[str], Manifest]]:
-        """What is written, one after the other, each to the object in the version that the one before left."""
-        client = self.session.acting
-
-        def absorbed(version: str) -> Manifest:
-            live = client.find(path)
-            if live is None or live["metadata"]["uid"] != item.uid:
-                raise _moved(item, "it was deleted")
-            if resource_version_of(live) != version and fingerprint(self.session.key, live) != item.fingerprint:
-                raise _moved(item, "it was changed")
-            return absorb(client, path, live, body["apiVersion"], item.absorbs)
-
-        def applied(manifest: Manifest) -> Callable[[str], Manifest]:
-            def write(version: str) -> Manifest:
-                guard = {"uid": item.uid, "resourceVersion": version}
-                guarded = {**manifest, "metadata": {**manifest["metadata"], **guard}}
-                reply: Manifest = client.apply(path, guarded, force=True).body
-                return reply
-
-            return write
-
-        bodies = [manifest for manifest in (item.first, body) if manifest is not None]
-        return [*([absorbed] if item.absorbs else []), *map(applied, bodies)]
-
-    def _resource(self, item: PlanItem) -> Resource:
-        resource = self.session.discovery.find(item.key.group, item.version, item.key.kind)
-        if resource is None:
-            raise ClusterError("its kind is not served", addon=self.name, subject=str(item.key))
-        return resource
+        applied = self._writer.write(item, self._bodies[item.key])
+        if applied:
+            with self._mutex:
+                self._applied.append(applied)
 
     def _verify_simulated(self, items: list[PlanItem]) -> None:
         """Dry-run what could only be simulated before, so that a refusal stops the run before the first real write."""
@@ -250,10 +151,9 @@ class _Application:
         for item in items:
             if item.verdict != "simulated":
                 continue
-            body, resource = item.first or self._bodies[item.key], self._resource(item)
             try:
-                path = path_of(resource, item.key.namespace, item.key.name)
-                self.session.acting.apply(path, body, dry_run=True, force=True)
+                body = item.first or self._bodies[item.key]
+                self.session.acting.apply(self._writer.path(item), body, dry_run=True, force=True)
             except ApiError as error:
                 refused.append(f"{item.key}: {self._mask.text(error.message)}")
         if refused:
@@ -327,12 +227,6 @@ class _Application:
         outcome.applied += self._applied
         self._applied = []
         self.session.directory.save_outcome(outcome)
-
-
-def _moved(item: PlanItem, what: str) -> PlanError:
-    return PlanError(
-        f"{what} since the plan was made", subject=str(item.key), hint="nothing was changed on it; run again"
-    )
 
 
 def _failure(
