@@ -56,12 +56,22 @@ def test_branch_tag_and_commit(scene: Scene, remote: Remote) -> None:
     assert scene.observe(repo=remote.url).result.changed == 0
 
 
-def test_a_repository_that_is_gone_removes_nothing(scene: Scene, remote: Remote) -> None:
+def test_b51_a_repository_that_was_rewritten_is_followed_and_one_that_is_gone_removes_nothing(
+    scene: Scene, remote: Remote
+) -> None:
     scene.repository.addon("stays", config_map("c"), createNamespace=True)
-    scene.repository.commit()
+    first = scene.repository.commit()
+    remote.push()
+    scene.sync(repo=remote.url).succeeded()
+    scene.repository.addon("stays", config_map("c", data={"pushed": "by force"}), createNamespace=True)
+    scene.repository.git("commit", "--quiet", "--all", "--amend", "--message", "rewritten")
+    rewritten = scene.repository.git("rev-parse", "HEAD")
     remote.push()
     before = scene.observe(repo=remote.url)
-    before.result.succeeded()
+    moved = f"it was at {first[:12]}, and is at {rewritten[:12]} now"
+    told = f"warning: {remote.url}: the history of HEAD was rewritten: {moved}"
+    assert told in before.result.succeeded().output
+    assert before.objects["ConfigMap stays/c"]["data"] == {"pushed": "by force"}
 
     scene.repository.git("push", "--quiet", str(remote.path), "main:other")
     remote.scene.repository.git("--git-dir", str(remote.path), "update-ref", "-d", "refs/heads/main")

@@ -7,11 +7,12 @@ may commit could commit a bare repository, whose configuration names programs: n
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -22,6 +23,10 @@ from ..programs.limits import MIB, Ended, Limits, NotStartedError, TooMuchError,
 SYMBOLIC_LINK = "120000"
 SUBMODULE = "160000"
 
+COMMIT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+# Of main~1, main^, main@{1}.
+_BEFORE_A_STEP = re.compile(r"[^~^@:]+")
 _RESOLVE = ("rev-parse", "--verify", "--quiet", "--end-of-options")
 _SECONDS = 120
 _OUTPUT = 64 * MIB
@@ -43,19 +48,22 @@ class Checkout:
     """A git checkout, or a folder inside one, at a commit.
 
     ``root`` is the top of the checkout, ``prefix`` the folder inside it that all paths are relative to (empty, or
-    ending in a slash), ``commit`` the full commit id. A ``bare`` repository has no working tree and no prefix.
+    ending in a slash), ``commit`` the full commit id. A ``bare`` repository has no working tree and no prefix. ``news``
+    is a sentence for people when the revision is not what it was before: a branch whose history was rewritten, a moved
+    tag.
     """
 
     root: Path
     prefix: str
     commit: str
     bare: bool = False
+    news: str = field(default="", compare=False)
 
     @classmethod
     def open(cls, folder: str, revision: str = "", *, bare: bool = False) -> Checkout:
         """:param bare: the folder is known to be a bare repository (a clone of the cache), wherever it is.
 
-        :raises RepositoryError: when the folder is no checkout, or the revision is not in it.
+        :raises RepositoryError: when the folder is no checkout, or the revision is not in it, or means two things.
         """
         path = Path(folder).expanduser()
         if not path.is_dir():
@@ -287,7 +295,20 @@ def _git_s_own(folder: str) -> RepositoryError:
     )
 
 
+def two_meanings(subject: str, revision: str, names: Iterable[str]) -> RepositoryError:
+    """The refusal to choose between refs of the same short name, as git would without a word."""
+    return RepositoryError(
+        f"{revision} is a branch and a tag", subject=subject, hint=f"write {' or '.join(names)} as revision"
+    )
+
+
 def _commit(path: Path, folder: str, revision: str, *, bare: bool) -> str:
+    if revision and not COMMIT_ID.fullmatch(revision):
+        name = _BEFORE_A_STEP.match(revision)
+        wanted = [f"{kind}/{name[0] if name else revision}" for kind in ("refs/heads", "refs/tags")]
+        there = _text(run_git(path, "for-each-ref", "--format=%(refname)", *wanted, bare=bare)).splitlines()
+        if set(wanted) <= set(there):
+            raise two_meanings(folder, revision, wanted)
     try:
         return _text(run_git(path, *_RESOLVE, f"{revision or 'HEAD'}^{{commit}}", bare=bare))
     except RepositoryError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..cache.folder import CacheFolder
@@ -24,14 +25,17 @@ from ..model.errors import RepositoryError
 from ..model.urls import git_repository_fault, is_scp_like
 from ..model.wording import listed
 from ..programs.limits import LARGEST_FILE, MIB, Limits, NotStartedError, TooMuchError, ended
-from .git import Checkout, git_command, git_environment, git_not_started, run_git
+from .git import COMMIT_ID, Checkout, git_command, git_environment, git_not_started, run_git, two_meanings
 from .git_errors import in_words
 
 _AREA = "repositories"
 _KEPT_CLONE_SECONDS = 24 * 3600
 _ANSWER = 64 * MIB
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-auto-gc")
+_SEEN = "seen.json"
+_LOOKED_BACK = 50
+"""Commits, in search of the one that a branch was at before."""
 
-_COMMIT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _NO_REVISION = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^[-/]|/$|\.lock$")
 
 _SETTINGS = {
@@ -61,10 +65,14 @@ class _TimeLimitError(RepositoryError):
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """``name``, which the remote is asked for (a ref, ``HEAD`` or a commit), and the object that it was just now."""
+    """``name``, which the remote is asked for (a ref, ``HEAD`` or a commit), and the object that it was just now.
+
+    ``before`` is the commit that it was when it was fetched last, empty when it was not.
+    """
 
     name: str
     identity: str
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +150,7 @@ def fetch(url: str, revision: str, cache: CacheFolder, seconds: int, progress: C
     """The repository at a revision: a branch, a tag, a full commit id, a name such as ``refs/heads/x``, or its HEAD.
 
     Only a commit that the cache does not have is fetched; for a full commit id that it has, the remote is not asked.
+    A branch whose history was rewritten and a moved tag are followed, and told once per cache, as ``news``.
 
     :param seconds: how long the remote may take for one answer, and another run for its fetch of the same repository.
     :param progress: is told what takes time.
@@ -158,12 +167,13 @@ def fetch(url: str, revision: str, cache: CacheFolder, seconds: int, progress: C
             f"{revision!a} is no branch, tag or commit", subject=url, hint="correct the revision, or leave it out"
         )
     remote = _Remote.at(url, cache.path.resolve(), seconds)
-    is_commit = _COMMIT_ID.fullmatch(revision)
+    is_commit = COMMIT_ID.fullmatch(revision)
     wanted = _Wanted(revision, revision) if is_commit else _resolved(remote, revision)
     key = hashlib.sha256(url.encode()).hexdigest()
     with cache.lock(_AREA, key, seconds, lambda: progress(f"waiting for another run that fetches {url}")):
         clones = cache.folder(_AREA, key)
         clone = (clones / "current").resolve()
+        wanted = replace(wanted, before="" if is_commit else _seen(clones).get(wanted.name, ""))
         commit = _commit(clone, wanted.identity)
         if commit is None:
             progress(f"fetching {revision or 'HEAD'} of {url}")
@@ -172,7 +182,11 @@ def fetch(url: str, revision: str, cache: CacheFolder, seconds: int, progress: C
             except OSError as error:
                 raise RepositoryError(f"can't be kept in the cache: {error.strerror}", subject=url) from error
             cache.trim(_AREA)
-    return Checkout(clone, "", commit, bare=True)
+        news = ""
+        if not is_commit and commit != wanted.before:
+            news = _news(clone, wanted, commit, remote) if wanted.before else ""
+            _remember(clones, wanted.name, commit)
+    return Checkout(clone, "", commit, bare=True, news=news)
 
 
 def _resolved(remote: _Remote, revision: str) -> _Wanted:
@@ -192,9 +206,7 @@ def _resolved(remote: _Remote, revision: str) -> _Wanted:
         names = [f"refs/heads/{revision}", f"refs/tags/{revision}"]
     found = [name for name in names if name in known]
     if len(found) > 1:
-        raise RepositoryError(
-            f"{revision} is a branch and a tag", subject=remote.url, hint=f"write {' or '.join(found)} as revision"
-        )
+        raise two_meanings(remote.url, revision, found)
     if not found:
         raise RepositoryError(f"has no revision {revision}", subject=remote.url, hint=_other_names(revision, known))
     return _Wanted(found[0], known.get(f"{found[0]}^{{}}", known[found[0]]))
@@ -252,13 +264,18 @@ def _updated(clones: Path, wanted: _Wanted, remote: _Remote) -> tuple[Path, str]
     return clone, commit
 
 
+def _own(name: str) -> str:
+    """The clone's ref for what a name was fetched as. A digest: branches can stand in each other's way (a, a/b)."""
+    return f"refs/fetched/{hashlib.sha256(name.encode()).hexdigest()}"
+
+
 def _fetched(clone: Path, wanted: _Wanted, remote: _Remote) -> str | None:
     """The commit that was fetched; ``None`` when the clone lacks it all the same, or files of it."""
-    # A digest as name: names of branches can stand in each other's way (a, a/b).
-    own = f"refs/fetched/{hashlib.sha256(wanted.name.encode()).hexdigest()}"
-    fetch = ("fetch", "--quiet", "--no-tags", "--no-auto-gc")
+    own = _own(wanted.name)
     try:
-        remote.run(*fetch, "--depth=1", "--", remote.url, f"+{wanted.name}:{own}", clone=clone)
+        # One request more to find out that a branch only went on would be one in each run with news.
+        depth = _LOOKED_BACK if wanted.before and not wanted.name.startswith("refs/tags/") else 1
+        remote.run(*_FETCH, f"--depth={depth}", "--", remote.url, f"+{wanted.name}:{own}", clone=clone)
         commit = _commit(clone, own)
     except _GitError as error:
         if _NO_SUCH_OBJECT.search(error.output):
@@ -268,11 +285,60 @@ def _fetched(clone: Path, wanted: _Wanted, remote: _Remote) -> str | None:
         # Servers that give a commit only as part of a branch, or can't leave out older ones.
         more = ("--prune", "--unshallow") if (clone / "shallow").exists() else ("--prune",)
         all_refs = ("+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*")
-        remote.run(*fetch, *more, "--", remote.url, *all_refs, clone=clone)
+        remote.run(*_FETCH, *more, "--", remote.url, *all_refs, clone=clone)
         commit = _commit(clone, wanted.identity)
     with contextlib.suppress(RepositoryError):
         remote.run("gc", "--auto", "--quiet", clone=clone)
     return commit
+
+
+def _seen(clones: Path) -> dict[str, str]:
+    """The commit that each name was at when it was asked for last."""
+    try:
+        return dict(json.loads((clones / _SEEN).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _remember(clones: Path, name: str, commit: str) -> None:
+    with contextlib.suppress(OSError):
+        beside = clones / f"{_SEEN}.new"
+        beside.write_text(json.dumps({**_seen(clones), name: commit}))
+        beside.replace(clones / _SEEN)
+
+
+def _news(clone: Path, wanted: _Wanted, commit: str, remote: _Remote) -> str:
+    """What became of a name that moved, if that is no ordinary step forward."""
+    short = re.sub("^refs/(heads|tags)/", "", wanted.name)
+    moved = f"was at {wanted.before[:12]}, and is at {commit[:12]} now"
+    if wanted.name.startswith("refs/tags/"):
+        return f"{remote.url}: the tag {short} was moved: it {moved}"
+    for fetched in (False, True):
+        if _leads_to(clone, commit, wanted.before):
+            return ""
+        if not fetched and _ends_early(clone, commit):
+            with contextlib.suppress(RepositoryError):
+                refs = f"+{wanted.name}:{_own(wanted.name)}"
+                remote.run(*_FETCH, f"--depth={_LOOKED_BACK}", "--", remote.url, refs, clone=clone)
+    doubt = f" (or more than {_LOOKED_BACK} commits came at once)" if _ends_early(clone, commit) else ""
+    return f"{remote.url}: the history of {short} was rewritten{doubt}: it {moved}"
+
+
+def _ends_early(clone: Path, commit: str) -> bool:
+    """Whether the clone lacks the beginning of a commit's history."""
+    try:
+        ends = set((clone / "shallow").read_text().split())
+    except OSError:
+        return False
+    return not ends.isdisjoint(run_git(clone, "rev-list", commit, bare=True).decode().split())
+
+
+def _leads_to(clone: Path, commit: str, former: str) -> bool:
+    """Whether one commit comes before the other, as far back as the clone goes."""
+    with contextlib.suppress(RepositoryError):
+        run_git(clone, "merge-base", "--is-ancestor", former, commit, bare=True)
+        return True
+    return False
 
 
 def _no_commit(wanted: _Wanted, remote: _Remote) -> RepositoryError:

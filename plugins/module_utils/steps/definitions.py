@@ -163,7 +163,7 @@ def _open_run(
         others=[name for name in order if name not in chosen],
         invalid=[item for item in files.invalid if item.name in chosen or not item.name],
         removed=[name for name in removed if name in chosen],
-        warnings=[*warnings, *_uncommitted(checkout, request.revision), *doubts],
+        warnings=[*warnings, *filter(None, [checkout.news]), *_uncommitted(checkout, request.revision), *doubts],
     )
     written = _write_records(client, checkout, files, info, known)
     _recall(client, info, known)

@@ -106,6 +106,7 @@ def _render(session: Session, name: str, progress: Progress) -> Bundle:
         objects=objects,
         hooks=hooks,
         warnings=[
+            *filter(None, [source_of.news]),
             *made.rendered.warnings,
             *_doubts(session, made.rendered.asked),
             *normalised.warnings,

@@ -410,6 +410,38 @@ def test_errors_name_what_is_wrong(repository: Repository, tmp_path: Path) -> No
     assert error_of(folder, path="addons/a.yaml") == "addons/a.yaml: is a file, a folder is needed"
 
 
+def test_b51_a_name_of_a_branch_and_a_tag_is_an_error_that_asks_which(repository: Repository) -> None:
+    first = repository.commit(FILES)
+    repository.git("tag", "feat/x")
+    second = repository.commit({"more": ""})
+    repository.git("branch", "feat/x")
+    folder = str(repository.path)
+    for revision in ("feat/x", "feat/x~1", "feat/x@{0}"):
+        assert error_of(repository.path, revision) == (
+            f"{folder}: {revision} is a branch and a tag. Write refs/heads/feat/x or refs/tags/feat/x as revision."
+        )
+    assert Checkout.open(folder, "refs/heads/feat/x").commit == second
+    assert Checkout.open(folder, "refs/tags/feat/x").commit == first
+    # What begins with the name is another one.
+    repository.git("tag", "main/old")
+    assert Checkout.open(folder, "main").commit == second
+
+
+@pytest.mark.parametrize("lock", ["index.lock", "shallow.lock", "HEAD.lock", "packed-refs.lock", "config.lock"])
+def test_b52_a_lock_that_a_killed_git_left_in_a_checkout_is_neither_needed_nor_removed(
+    lock: str, repository: Repository
+) -> None:
+    commit = repository.commit(FILES)
+    left = repository.path / ".git" / lock
+    left.write_text("")
+    (repository.path / "addons/a.yaml").write_text("changed")
+    checkout = Checkout.open(str(repository.path), "main")
+    assert checkout.commit == commit
+    assert checkout.entries("addons", recursive=True)
+    assert checkout.uncommitted() == ["addons/a.yaml"]
+    assert left.exists(), "only its owner knows whether something else works there"
+
+
 def test_a_replaced_object_is_read_as_the_commit_has_it(repository: Repository) -> None:
     repository.commit({"f/a.yaml": "own", "other.yaml": "other"})
     repository.git("replace", "HEAD:f/a.yaml", "HEAD:other.yaml")

@@ -115,7 +115,7 @@ def test_what_takes_time_is_told(repository: Repository, url: str, fetcher: Fetc
     assert fetcher.told == [f"fetching main of {url}"]
 
 
-def test_branches_and_tags_that_move(repository: Repository, url: str, fetcher: Fetcher) -> None:
+def test_b51_branches_and_tags_that_move_are_followed(repository: Repository, url: str, fetcher: Fetcher) -> None:
     first = repository.commit({"a.yaml": "first"})
     repository.git("tag", "stable")
     assert fetcher(url, "main").commit == fetcher(url, "stable").commit == first
@@ -132,17 +132,88 @@ def test_branches_and_tags_that_move(repository: Repository, url: str, fetcher: 
     assert text_of(former) == "first"
 
 
-def test_deleted_branches_and_ones_in_their_place(repository: Repository, url: str, fetcher: Fetcher) -> None:
+def test_b51_a_rewritten_history_is_told_once_with_both_commits(
+    repository: Repository, url: str, fetcher: Fetcher
+) -> None:
+    repository.commit({"a.yaml": "first"})
+    for number in range(3):
+        before = repository.commit({"a.yaml": f"pushed {number}"})
+        assert not fetcher(url, "main").news, "that is how branches move"
+    repository.git("commit", "--quiet", "--amend", "--message", "rewritten")
+    after = repository.git("rev-parse", "HEAD")
+    told = f"{url}: the history of main was rewritten: it was at {before[:12]}, and is at {after[:12]} now"
+    assert [fetcher(url, "main").news for _ in range(2)] == [told, ""]
+
+    # Back to a commit that is in the clone already, so that nothing has to be fetched.
+    repository.git("reset", "--quiet", "--hard", "HEAD~1")
+    back = repository.git("rev-parse", "HEAD")
+    told = f"{url}: the history of main was rewritten: it was at {after[:12]}, and is at {back[:12]} now"
+    assert [fetcher(url, "main").news for _ in range(2)] == [told, ""]
+
+    repository.git("checkout", "--quiet", "--orphan", "other")
+    repository.commit({"a.yaml": "another beginning"})
+    repository.git("branch", "--force", "main", "other")
+    assert "the history of main was rewritten: it was at " in fetcher(url, "main").news
+
+
+def test_b51_many_commits_at_once_are_not_taken_for_certain(repository: Repository, url: str, fetcher: Fetcher) -> None:
+    repository.commit({"a.yaml": "first"})
+    fetcher(url, "main")
+    for number in range(60):
+        repository.git("commit", "--quiet", "--allow-empty", "--message", str(number))
+    assert "was rewritten (or more than 50 commits came at once): it was at" in fetcher(url, "main").news
+
+
+def test_b51_a_branch_that_goes_on_to_what_another_one_brought(
+    repository: Repository, url: str, fetcher: Fetcher
+) -> None:
+    """The commit is there, and not what leads to it."""
+    repository.commit({"a.yaml": "first"})
+    fetcher(url, "main")
+    repository.git("checkout", "--quiet", "-b", "next")
+    for word in ("second", "third"):
+        commit = repository.commit({"a.yaml": word})
+    fetcher(url, "next")
+    repository.git("branch", "--force", "main", "next")
+    checkout = fetcher(url, "main")
+    assert (checkout.commit, checkout.news, fetcher.told) == (commit, "", [])
+
+
+def test_b51_a_tag_that_was_moved_is_told_once(repository: Repository, url: str, fetcher: Fetcher) -> None:
+    before = repository.commit({"a.yaml": "first"})
+    repository.git("tag", "--annotate", "v1", "--message", "x")
+    assert not fetcher(url, "v1").news
+    after = repository.commit({"a.yaml": "second"})
+    repository.git("tag", "--force", "--annotate", "v1", "--message", "x")
+    moved = f"it was at {before[:12]}, and is at {after[:12]} now"
+    assert [fetcher(url, "v1").news for _ in range(2)] == [f"{url}: the tag v1 was moved: {moved}", ""]
+    # The same commit by another tag object is the same.
+    repository.git("tag", "--force", "--annotate", "v1", "--message", "signed anew")
+    assert not fetcher(url, "v1").news
+
+
+def test_b51_what_was_seen_before_may_be_lost(repository: Repository, url: str, fetcher: Fetcher) -> None:
+    repository.commit({"a.yaml": "first"})
+    for content in (b"", b"[1]", b"{"):
+        fetcher(url, "main")
+        (fetcher.clones / "seen.json").write_bytes(content)
+        repository.git("commit", "--quiet", "--amend", "--message", repr(content))
+        checkout = fetcher(url, "main")
+        assert (checkout.commit, checkout.news) == (repository.git("rev-parse", "HEAD"), "")
+
+
+def test_b51_deleted_branches_and_ones_in_their_place(repository: Repository, url: str, fetcher: Fetcher) -> None:
     repository.commit({"a.yaml": "main"})
     repository.git("branch", "release")
     fetcher(url, "release")
     repository.git("branch", "--delete", "--force", "release")
     assert fetcher.error(url, "release") == f"{url}: has no revision release. Correct the revision, or push it."
+    assert "has no revision refs/heads/release." in fetcher.error(url, "refs/heads/release")
     repository.git("branch", "release/1")
     assert text_of(fetcher(url, "release/1")) == "main"
 
 
-def test_names_that_mean_nothing_or_two_things(repository: Repository, url: str, fetcher: Fetcher) -> None:
+def test_b51_names_that_mean_nothing_or_two_things(repository: Repository, url: str, fetcher: Fetcher) -> None:
     assert fetcher.error(url) == (f"{url}: has no commit at its HEAD. Push one, or name a branch as revision.")
     commit = repository.commit({"a.yaml": "main"})
     for name in ("release-1", "release-2"):
@@ -152,6 +223,9 @@ def test_names_that_mean_nothing_or_two_things(repository: Repository, url: str,
         f"{url}: release-2 is a branch and a tag. Write refs/heads/release-2 or refs/tags/release-2 as revision."
     )
     assert fetcher(url, "refs/tags/release-2").commit == commit
+    for kind in ("branch", "tag"):
+        repository.git(kind, "feat/x")
+    assert "feat/x is a branch and a tag. Write refs/heads/feat/x or refs/tags/feat/x" in fetcher.error(url, "feat/x")
     assert fetcher.error(url, "relaese-1").endswith(
         "has no revision relaese-1. The closest names there: release-1, release-2."
     )
@@ -368,7 +442,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.parametrize("moved", [False, True])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_clone_that_was_left_damaged_is_made_good(
+def test_b52_a_clone_that_was_left_damaged_is_made_good(
     damage: str,
     moved: bool,
     repository: Repository,
@@ -423,7 +497,7 @@ def test_a_blob_that_is_gone_is_fetched_again(repository: Repository, url: str, 
     assert text_of(fetcher(url), "b.yaml") == "b"
 
 
-def test_a_clone_that_was_replaced_stays_for_whoever_reads_it(
+def test_b52_a_clone_that_was_replaced_stays_for_whoever_reads_it(
     repository: Repository, url: str, fetcher: Fetcher
 ) -> None:
     repository.commit({"a.yaml": "first"})
@@ -440,7 +514,7 @@ def test_a_clone_that_was_replaced_stays_for_whoever_reads_it(
     day_ago = time.time() - 25 * 3600
     os.utime(fetcher.clones / "current", (day_ago, day_ago), follow_symlinks=False)
     assert fetcher(url).root == latter.root
-    assert sorted(path.name for path in fetcher.clones.iterdir()) == sorted(["current", latter.root.name])
+    assert sorted(path.name for path in fetcher.clones.iterdir()) == sorted(["current", latter.root.name, "seen.json"])
 
 
 def test_a_commit_that_is_not_there_does_not_cost_a_new_clone(
@@ -449,7 +523,7 @@ def test_a_commit_that_is_not_there_does_not_cost_a_new_clone(
     repository.commit({"a.yaml": "first"})
     root = fetcher(url).root
     fetcher.error(url, "0" * 40)
-    assert sorted(fetcher.clones.iterdir()) == sorted([root, fetcher.clones / "current"])
+    assert sorted(fetcher.clones.iterdir()) == sorted([root, fetcher.clones / "current", fetcher.clones / "seen.json"])
 
 
 def child(cache: CacheFolder, url: str, seconds: int = 20) -> subprocess.Popen[str]:
@@ -469,7 +543,7 @@ def child(cache: CacheFolder, url: str, seconds: int = 20) -> subprocess.Popen[s
     )
 
 
-def test_fetches_at_once(repository: Repository, fetcher: Fetcher) -> None:
+def test_b52_fetches_at_once(repository: Repository, fetcher: Fetcher) -> None:
     repository.commit({f"{number}.yaml": f"{number}" * 100 for number in range(300)})
     with GitServer(repository.path.parent) as server:
         several = [child(fetcher.cache, f"{server.url}/gitops") for _ in range(4)]
@@ -478,7 +552,7 @@ def test_fetches_at_once(repository: Repository, fetcher: Fetcher) -> None:
         assert server.fetches == 1
 
 
-def test_a_fetch_that_waits_for_another_one(repository: Repository, url: str, fetcher: Fetcher) -> None:
+def test_b52_a_fetch_waits_for_another_one_and_not_for_ever(repository: Repository, url: str, fetcher: Fetcher) -> None:
     repository.commit({"a.yaml": "first"})
     fetcher(url)
     key = fetcher.clones.name
@@ -492,7 +566,7 @@ def test_a_fetch_that_waits_for_another_one(repository: Repository, url: str, fe
     assert waiting.communicate(timeout=20)[0] == "1\n"
 
 
-def test_a_run_that_is_killed_in_its_fetch(repository: Repository, fetcher: Fetcher) -> None:
+def test_b52_a_run_that_is_killed_in_its_fetch(repository: Repository, fetcher: Fetcher) -> None:
     repository.commit({f"{number}.yaml": f"{number}" * 100 for number in range(100)})
     with GitServer(repository.path.parent) as server:
         url = f"{server.url}/gitops"
