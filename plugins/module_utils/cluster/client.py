@@ -16,7 +16,8 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ __all__ = [
     "Client",
     "FieldConflict",
     "Response",
+    "Watch",
 ]
 
 CONNECT_TIMEOUT = 5.0
@@ -60,6 +62,9 @@ FIRST_CONTACT_WINDOW = 4.0
 
 FEW_TRIES = 6
 """Tries, about 6 s, for what rarely mends itself: an admission webhook or an aggregated API that is down."""
+
+MOST_WATCHES = 16
+"""Watches that a client keeps connections for, besides those of its workers."""
 
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 METADATA_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -124,8 +129,8 @@ class Client:
 
     def _connect(self, credential: Credential) -> None:
         configuration = kubernetes_client.Configuration(host=credential.host)
-        # A lock is renewed and progress is looked at beside the workers.
-        configuration.connection_pool_maxsize = self.workers + 2
+        # A lock is renewed and progress is looked at beside the workers; what is not used is not opened.
+        configuration.connection_pool_maxsize = self.workers + 2 + MOST_WATCHES
         configuration.proxy, configuration.no_proxy = credential.proxy, credential.no_proxy
         configuration.verify_ssl = credential.verify
         configuration.tls_server_name = credential.tls_server_name
@@ -163,8 +168,10 @@ class Client:
             Path(name).replace(path)
         return path
 
-    def get(self, path: str, *, query: dict[str, Any] | None = None, accept: str = "application/json") -> Response:
-        return self.request("GET", path, query=query, accept=accept)
+    def get(
+        self, path: str, *, query: dict[str, Any] | None = None, accept: str = "application/json", retry: bool = True
+    ) -> Response:
+        return self.request("GET", path, query=query, accept=accept, retry=retry)
 
     def post(self, path: str, body: Any, *, query: dict[str, Any] | None = None) -> Response:
         return self.request("POST", path, query=query, body=body)
@@ -210,7 +217,7 @@ class Client:
         return self.request("PATCH", path, query=query, body=body, content_type=APPLY_PATCH, accept=accept)
 
     def list_all(
-        self, path: str, label_selector: str = "", metadata_only: bool = False, limit: int = 500
+        self, path: str, label_selector: str = "", metadata_only: bool = False, limit: int = 500, retry: bool = True
     ) -> tuple[list[Manifest], str]:
         """All objects of a collection, page by page, and the resourceVersion that they were read at.
 
@@ -227,7 +234,7 @@ class Client:
                     page = {**query, "limit": page_size} if page_size else dict(query)
                     if token:
                         page["continue"] = token
-                    body = self.get(path, query=page, accept=accept).body
+                    body = self.get(path, query=page, accept=accept, retry=retry).body
                     items += body.get("items") or []
                     token = body["metadata"].get("continue") or ""
                     if not token:
@@ -236,6 +243,20 @@ class Client:
                 if error.status != 410:
                     raise
         raise ClusterError(f"{path} can't be listed: the server calls every list too old")
+
+    def watch(self, path: str, resource_version: str, label_selector: str = "", seconds: int = 30) -> Watch:
+        """What happens to the objects of a collection from ``resource_version`` on, for so many seconds.
+
+        :raises ClusterError: as ``request``, which tries more than once; this does not.
+        """
+        query = {"watch": "true", "resourceVersion": resource_version, "timeoutSeconds": seconds}
+        if label_selector:
+            query["labelSelector"] = label_selector
+        url, silence = f"{path}?{urlencode(query)}", seconds + CONNECT_TIMEOUT
+        try:
+            return Watch(self._exchange("GET", url, None, {"Accept": "application/json"}, silence, stream=True))
+        except _NoAnswerError as error:
+            raise self._unreachable(error, "GET", True) from error
 
     def request(
         self,
@@ -268,7 +289,7 @@ class Client:
             tries += 1
             problem: ApiError | _NoAnswerError
             try:
-                return self._send(method, url, data, headers, timeout)
+                return _response(self._exchange(method, url, data, headers, timeout))
             except ApiError as error:
                 problem = error
                 again = error.retryable and (repeatable or error.nothing_done)
@@ -285,8 +306,20 @@ class Client:
                 raise problem
             raise self._unreachable(problem, method, repeatable)
 
-    def _send(self, method: str, url: str, data: bytes | None, headers: dict[str, str], timeout: float) -> Response:
-        """One try, and a second one with a fresh login when the server does not accept the one we have."""
+    def _exchange(
+        self,
+        method: str,
+        url: str,
+        data: bytes | None,
+        headers: dict[str, str],
+        timeout: float,
+        *,
+        stream: bool = False,
+    ) -> urllib3.BaseHTTPResponse:
+        """One try, and a second one with a fresh login when the server does not accept the one we have.
+
+        :param timeout: seconds without anything from the server. :param stream: leave the content unread.
+        """
         for attempt in (1, 2):
             credential, pool, login = self._connection
             limits = urllib3.Timeout(connect=CONNECT_TIMEOUT, read=timeout)
@@ -298,12 +331,14 @@ class Client:
                     headers={**login, **headers},
                     retries=False,
                     timeout=limits,
+                    preload_content=not stream,
                 )
             except urllib3.exceptions.HTTPError as error:
                 raise _NoAnswerError(error) from error
             self._answered = True
             if raw.status < 300:
-                return _response(raw)
+                answer: urllib3.BaseHTTPResponse = raw
+                return answer
             if raw.status < 400:
                 raise ClusterError(
                     f"{credential.host} redirects to another address, as no API server does",
@@ -349,6 +384,34 @@ class Client:
             )
         hint = problem.hint or "check addon_kubeconfig / K8S_AUTH_KUBECONFIG and that the API server is up"
         return UnreachableError(reason, hint=hint)
+
+
+class Watch:
+    """Events as the server tells them: mappings with ``type`` (ADDED, MODIFIED, DELETED, ERROR) and ``object``.
+
+    To be gone through once. It just ends when its time is up, the connection breaks or somebody calls ``end``: whoever
+    wants to go on lists again, since what happened meanwhile is not told.
+    """
+
+    def __init__(self, raw: urllib3.BaseHTTPResponse) -> None:
+        self._raw = raw
+
+    def __iter__(self) -> Iterator[Manifest]:
+        rest = b""
+        try:
+            for chunk in self._raw.stream(2**16):
+                *lines, rest = (rest + chunk).split(b"\n")
+                yield from (json.loads(line) for line in lines if line.strip())
+        except (urllib3.exceptions.HTTPError, OSError, ValueError):
+            return
+        finally:
+            self._raw.close()
+
+    def end(self) -> None:
+        """Also from another thread, while this one waits for an event."""
+        # It has ended by itself, or its socket has.
+        with suppress(ValueError, RuntimeError, OSError):
+            self._raw.shutdown()
 
 
 class _NoAnswerError(Exception):

@@ -6,8 +6,9 @@ running Job done. Kinds are told apart by group *and* kind: a ``Service`` of ano
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..model.objects import GroupKind, Manifest, split_api_version
@@ -20,12 +21,42 @@ _REASON_LENGTH = 200
 _HOPELESS = ("CrashLoopBackOff", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
 
 
+_RBAC = "rbac.authorization.k8s.io"
+_READY_ONCE_STORED: frozenset[GroupKind] = frozenset(
+    {
+        ("", "ConfigMap"),
+        ("", "Secret"),
+        ("", "ServiceAccount"),
+        ("", "LimitRange"),
+        (_RBAC, "Role"),
+        (_RBAC, "RoleBinding"),
+        (_RBAC, "ClusterRole"),
+        (_RBAC, "ClusterRoleBinding"),
+        ("storage.k8s.io", "StorageClass"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        ("networking.k8s.io", "NetworkPolicy"),
+        ("networking.k8s.io", "IngressClass"),
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    }
+)
+
+
+def is_ready_once_stored(group_kind: GroupKind) -> bool:
+    """Whether such objects have no state of their own: nothing is asked about them, so Secrets' values are not read."""
+    return group_kind in _READY_ONCE_STORED
+
+
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """``ready``, ``waiting`` (may become ready) or ``failed`` (does not, as far as one can tell), and why in words."""
+    """``ready``, ``waiting`` (may become ready) or ``failed`` (does not, as far as one can tell), and why in words.
+
+    :ivar again: seconds after which it is worth another look although the object did not change.
+    """
 
     state: Literal["ready", "waiting", "failed"]
     reason: str = ""
+    again: float = field(default=math.inf, compare=False)
 
 
 def assess(manifest: Manifest) -> Readiness:
