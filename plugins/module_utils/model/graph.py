@@ -18,7 +18,10 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from .errors import GraphError
 
-Need = Literal["applied", "ready"]
+Need = Literal["ended", "applied", "ready"]
+"""What a node needs of one that it comes after: that it is over, however it went; that it was applied; that it is
+ready, too (``Node.wait``)."""
+
 State = Literal["done", "failed", "skipped", "cancelled"]
 
 
@@ -37,7 +40,7 @@ class Edge(Generic[K]):
     """What a node comes after.
 
     :param reason: why, for messages ("in its namespace").
-    :param need: whether it has to be applied only, or ready too (``Node.wait``).
+    :param need: how far that one has to be; with ``ended`` its failure is nothing to this one.
     :param optional: without effect when the graph has no such node; else that is an error.
     """
 
@@ -188,7 +191,7 @@ class _Run(Generic[K, T]):
         self._sorter.prepare()
 
     def _step(self, key: K, need: Need) -> _Step[K]:
-        return key, need if key in self._waited_for else "applied"
+        return key, "ready" if need != "applied" and key in self._waited_for else "applied"
 
     def results(self) -> dict[K, NodeResult[T]]:
         running: dict[Future[T], K] = {}
@@ -230,7 +233,7 @@ class _Run(Generic[K, T]):
     def _ended_without_running(self, key: K) -> NodeResult[T] | None:
         causes: set[Key] = set()
         for edge in self._edges[key]:
-            if edge.need == "applied" and edge.key in self._applied:
+            if edge.need == "ended" or (edge.need == "applied" and edge.key in self._applied):
                 continue  # It may have failed since, while it was waited for, but not in what is needed here.
             match self._results.get(edge.key):
                 case NodeResult(state="failed"):

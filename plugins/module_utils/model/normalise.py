@@ -370,6 +370,12 @@ def pod_spec(manifest: Manifest) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def pod_labels(manifest: Manifest) -> dict[str, Any] | None:
+    """The labels of the pods that a workload of the built-in kinds makes, ``None`` for everything else."""
+    path = pod_path(manifest)
+    return None if path is None else mapping_of(value_at(manifest, (*path[:-1], "metadata", "labels")))
+
+
 def _place(manifest: Manifest, source: str, namespace: str, namespaced: Namespaced, warnings: list[str]) -> None:
     """Fill in the namespace only where it is missing, and take it away where the kind has none."""
     metadata = manifest["metadata"]

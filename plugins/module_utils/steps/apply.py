@@ -23,14 +23,13 @@ from ..model.plan import APPLIES, Plan, PlanItem
 from ..model.wording import listed
 from .failures import failure_kept
 from .lock import held
-from .object_graph import edges_of, rank_of
+from .object_graph import PREREQUISITES, ObjectOrder, rank_of
 from .object_writes import ObjectWriter
 from .records import write_ahead
 from .session import Progress, Session
 
 Stage = Literal["prerequisites", "all"]
 
-_PREREQUISITES = frozenset({("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
 _SERVED_WITHIN_SECONDS = 60.0
 
 
@@ -62,7 +61,7 @@ def due_items(plan: Plan, outcome: Outcome, stage: Stage) -> list[PlanItem]:
     return [
         item
         for item in plan.items
-        if item.action in APPLIES and item.key not in done and (stage == "all" or item.key.group_kind in _PREREQUISITES)
+        if item.action in APPLIES and item.key not in done and (stage == "all" or item.key.group_kind in PREREQUISITES)
     ]
 
 
@@ -95,8 +94,8 @@ class _Application:
 
     def run(self, due: list[PlanItem]) -> None:
         """Apply these items along the graph; what was applied is in the outcome, whatever happens."""
-        prerequisites = [item for item in due if item.key.group_kind in _PREREQUISITES]
-        rest = [item for item in due if item.key.group_kind not in _PREREQUISITES]
+        prerequisites = [item for item in due if item.key.group_kind in PREREQUISITES]
+        rest = [item for item in due if item.key.group_kind not in PREREQUISITES]
         try:
             if prerequisites:
                 self._walk(prerequisites)
@@ -109,14 +108,14 @@ class _Application:
 
     def _walk(self, items: list[PlanItem]) -> None:
         graph: Graph[ObjectKey, None] = Graph()
-        manifests = {item.key: self._bodies[item.key] for item in items}
+        order = ObjectOrder.of(self.bundle.manifests())
+        due = {item.key for item in items}
         for item in items:
-            manifest = manifests[item.key]
             graph.add(
                 Node(
                     key=item.key,
                     run=lambda item=item: self._apply(item),  # type: ignore[misc]
-                    after=edges_of(manifest, manifests),
+                    after=order.among(item.key, due),
                     rank=rank_of(item.key),
                 )
             )

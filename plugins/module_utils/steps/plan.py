@@ -10,11 +10,12 @@ from ..model.bundle import Bundle
 from ..model.errors import PlanError
 from ..model.keyed_hash import keyed_hash
 from ..model.made_up import stable
-from ..model.plan import Plan
+from ..model.plan import Plan, PlanItem
 from .claims import settle_claims, sources_by_addon
 from .dependencies import changed_dependency
 from .failures import failure_kept
 from .gates import judge
+from .object_graph import ObjectOrder
 from .open_renders import why_open
 from .plan_of_left import LeftPlanner
 from .plan_of_source import SourcePlanner
@@ -66,6 +67,7 @@ def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) 
     items = SourcePlanner(session, bundle, states, open_render, progress).items()
     left_planner = LeftPlanner(session, bundle, states, open_render, fresh)
     left, gone = left_planner.items({item.uid for item in items if item.uid})
+    _put_in_order(items, bundle)
     states.show([*items, *left], session.mask(bundle.name), bundle.manifests())
     made = Plan(
         name=bundle.name,
@@ -84,3 +86,12 @@ def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) 
     made.digest = keyed_hash(session.key, [bundle.digest, sorted(item.digest for item in made.items)])
     judge(session, made, bundle)
     return made
+
+
+def _put_in_order(items: list[PlanItem], bundle: Bundle) -> None:
+    """Note the layer of everything that the add-on has, and where an annotation overrules what the objects say."""
+    order = ObjectOrder.of(bundle.manifests())
+    layers = order.layers(item.key for item in items if item.managed)
+    for item in items:
+        item.layer = layers.get(item.key, 0)
+        item.warnings += order.warnings.get(item.key, [])

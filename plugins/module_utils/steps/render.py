@@ -95,7 +95,7 @@ def _render(session: Session, name: str, progress: Progress) -> Bundle:
         session.key, [stable_forms(normalised.objects, again.objects), stable_forms(normalised.hooks, again.hooks)]
     )
     render_key = [*made.inputs, definition.namespace, definition.create_namespace, *([] if made.keep else [digest])]
-    check_order(item.manifest for item in objects)
+    check_order([item.manifest for item in objects])
     return Bundle(
         name=name,
         source_kind=made.kind,

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import random
+import re
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import GraphError
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.graph import Edge, Graph, Node, NodeResult
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.graph import (
+    Edge,
+    Graph,
+    Need,
+    Node,
+    NodeResult,
+    State,
+)
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
 
 IntGraph = Graph[int, int]
@@ -188,71 +199,209 @@ def test_stop_while_waiting() -> None:
     }
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_graphs_by_chance(seed: int) -> None:
-    chance = random.Random(seed)
-    size, workers = chance.randint(1, 40), chance.randint(1, 6)
-    edges = {
-        key: sorted(chance.sample(range(key), chance.randint(0, min(3, key)))) if key else [] for key in range(size)
-    }
-    names = list(range(size))
-    chance.shuffle(names)
-    blockers = {names[key]: {names[blocker] for blocker in after} for key, after in edges.items()}
-    broken = {key for key in blockers if chance.random() < 0.1}
-    waited = {key for key in blockers if chance.random() < 0.2}
-    needs = {(key, blocker): chance.random() < 0.5 for key, after in blockers.items() for blocker in after}
-    lock = threading.Lock()
-    running, most = 0, 0
-    ended: set[int] = set()
-    order: list[int] = []
+@dataclass
+class Chance:
+    """A graph made by chance, what happens in it, and what was seen of it."""
 
-    def work(key: int) -> int:
-        nonlocal running, most
-        with lock:
-            running += 1
-            most = max(most, running)
-            order.append(key)
-            assert blockers[key] <= ended, "started before what it comes after had ended"
-        time.sleep(0.0005)
-        with lock:
-            running -= 1
-            ended.add(key)
-        if key in broken:
-            raise ValueError(str(key))
+    seed: int
+    slow: float = 0.0
+
+    def __post_init__(self) -> None:
+        chance = random.Random(self.seed)
+        self.size, self.workers = chance.randint(1, 40), chance.randint(1, 6)
+        names = list(range(self.size))
+        chance.shuffle(names)
+        needs: list[Need] = ["ended", "applied", "ready"]
+        self.edges: dict[int, dict[int, Need]] = {
+            names[place]: {
+                names[blocker]: chance.choice(needs)
+                for blocker in chance.sample(range(place), chance.randint(0, min(3, place)))
+            }
+            for place in range(self.size)
+        }
+        self.in_order = names
+        self.broken = {key for key in names if chance.random() < 0.1}
+        self.waited = {key for key in names if chance.random() < 0.3}
+        self.late = {key for key in self.waited if chance.random() < 0.3}
+        self.added = chance.sample(names, self.size)
+        self.mutex = threading.Lock()
+        self.running = self.most = 0
+        self.order: list[int] = []
+        self.over: set[int] = set()
+        self.too_early: list[tuple[int, int]] = []
+
+    def run(self, workers: int, stop: threading.Event | None = None) -> dict[int, NodeResult[int]]:
+        graph = IntGraph()
+        for key in self.added:
+            after = [Edge(blocker, need=need) for blocker, need in self.edges[key].items()]
+            wait = (lambda _seconds, key=key: self._wait(key)) if key in self.waited else None
+            run = lambda key=key: self._work(key)  # noqa: E731
+            graph.add(Node(key, run, after, rank=key % 3, wait=wait))
+        return graph.run(workers, stop, lambda key, _result: self.over.add(key), poll=0.0)
+
+    def _work(self, key: int) -> int:
+        with self.mutex:
+            self.running += 1
+            self.most = max(self.most, self.running)
+            self.order.append(key)
+            for blocker, need in self.edges[key].items():
+                # An applied one that is still waited for is not over.
+                if blocker not in self.over and (need != "applied" or blocker not in self.order):
+                    self.too_early.append((key, blocker))
+        time.sleep(self.slow)
+        with self.mutex:
+            self.running -= 1
+        if key in self.broken:
+            raise ValueError(f"{key} broke")
         return key * 2
 
-    def build() -> IntGraph:
-        graph = IntGraph()
-        for key in chance.sample(sorted(blockers), size):
-            after = [Edge(blocker, need="ready" if needs[key, blocker] else "applied") for blocker in blockers[key]]
-            wait = (lambda seconds: seconds > 0.001) if key in waited else None
-            graph.add(Node(key, lambda key=key: work(key), after, rank=key % 3, wait=wait))  # type: ignore[misc]
-        return graph
+    def _wait(self, key: int) -> bool:
+        if key in self.late:
+            raise TimeoutError(f"{key} is late")
+        return True
 
-    graph = build()
-    results = graph.run(workers, poll=0.001)
+    def expected(self) -> dict[int, tuple[State, str, tuple[int, ...]]]:
+        """State, error and causes of each node, worked out one after the other."""
+        needed_ready = {blocker for after in self.edges.values() for blocker, need in after.items() if need == "ready"}
+        found: dict[int, tuple[State, str, tuple[int, ...]]] = {}
+        for key in self.in_order:
+            causes: set[int] = set()
+            for blocker, need in self.edges[key].items():
+                state, error, roots = found[blocker]
+                if need == "ended" or (need == "applied" and "late" in error):
+                    continue
+                causes |= {blocker} if state == "failed" else set(roots)
+            if causes:
+                found[key] = ("skipped", "", tuple(sorted(causes)))
+            elif key in self.broken:
+                found[key] = ("failed", f"{key} broke", ())
+            elif key in self.late and key in needed_ready:
+                found[key] = ("failed", f"{key} is late", ())
+            else:
+                found[key] = ("done", "", ())
+        return found
 
-    roots: dict[int, set[int]] = {}
-    for key in [key for layer in graph.order() for key in layer]:
-        roots[key] = {cause for blocker in blockers[key] for cause in (roots[blocker] or {blocker} & broken)}
-    assert most <= workers
-    assert set(results) == set(blockers)
+
+def told(results: dict[int, NodeResult[int]]) -> dict[int, tuple[State, str, tuple[Any, ...]]]:
+    return {key: (one.state, str(one.error or ""), one.causes) for key, one in results.items()}
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_graphs_by_chance(seed: int) -> None:
+    """Order, what is skipped and why, every error, the bound of workers."""
+    chance = Chance(seed, slow=0.0002)
+    results = chance.run(chance.workers)
+    assert told(results) == chance.expected()
+    assert not chance.too_early
+    assert chance.most <= chance.workers
+    ran = {key for key, (state, _error, _causes) in chance.expected().items() if state != "skipped"}
+    assert sorted(chance.order) == sorted(ran), "each that can run does, once"
+    assert all(results[key].value == key * 2 for key in ran - chance.broken)
+
+
+@pytest.mark.parametrize("seed", range(300, 400))
+def test_one_worker_takes_the_same_way_each_time(seed: int) -> None:
+    first, second = Chance(seed), Chance(seed)
+    second.added = first.added[::-1]
+    assert list(first.run(1)) == list(second.run(1))
+    assert first.order == second.order
+
+
+@pytest.mark.parametrize("seed", range(400, 500))
+def test_graphs_that_are_stopped_by_chance(seed: int) -> None:
+    """What runs is finished, nothing new starts, and every node has a result."""
+    chance = Chance(seed)
+    stop = threading.Event()
+    last = random.Random(seed).randint(1, chance.size)
+    work = chance._work
+
+    def work_or_stop(key: int) -> int:
+        if len(chance.order) + 1 >= last:
+            stop.set()
+        return work(key)
+
+    chance._work = work_or_stop  # type: ignore[method-assign]
+    results = chance.run(1, stop)
+    assert set(results) == set(chance.in_order)
+    assert len(chance.order) <= last
+    expected = chance.expected()
     for key, result in results.items():
-        if roots[key]:
-            assert result == NodeResult("skipped", causes=tuple(sorted(roots[key])))
-        elif key in broken:
-            assert (result.state, str(result.error)) == ("failed", str(key))
+        if key in chance.order:
+            assert result.state in ("done", "failed")
+        elif result.state == "skipped":
+            assert set(result.causes) <= set(expected[key][2])
         else:
-            assert result == NodeResult("done", key * 2)
+            assert result.state == "cancelled" or expected[key][0] == "skipped"
+    if len(chance.order) < last:
+        assert told(results) == expected, "it never came to that"
 
-    waited.clear()
-    orders = []
-    for _ in range(2):
-        order.clear()
-        ended.clear()
-        build().run(1)
-        orders.append(order.copy())
-    assert orders[0] == orders[1]
+
+@pytest.mark.parametrize("seed", range(500, 600))
+def test_faults_put_into_graphs_by_chance(seed: int) -> None:
+    """A duplicate, an unknown and a cycle, wherever they are, are errors that name both ends; nothing runs."""
+    chance = random.Random(seed)
+    made = Chance(seed)
+    started: list[int] = []
+    graph = IntGraph()
+    fault = chance.choice(["unknown", "cycle"])
+    low, high = sorted(chance.sample(range(made.size), 2)) if made.size > 1 else (0, 0)
+    # What is first in order comes after what is last.
+    first, last = made.in_order[low], made.in_order[high] if fault == "cycle" else 1000
+    for key in made.added:
+        after = [Edge(blocker) for blocker in made.edges[key]]
+        after += [Edge(last, "put in")] if key == first else []
+        after += [Edge(first)] if fault == "cycle" and key == last != first else []
+        graph.add(Node(key, doing_number(started, key), after))
+    with pytest.raises(GraphError, match="added twice") as caught:
+        graph.add(Node(first, lambda: 0))
+    assert caught.value.subject == str(first)
+    with pytest.raises(GraphError) as caught:
+        graph.run(made.workers)
+    text = str(caught.value)
+    if fault == "unknown":
+        assert text == f"{first}: comes after 1000 (put in), which is not in the graph"
+    else:
+        assert text.startswith("a cycle, each comes after the next: ")
+        path = re.sub(r" \(.*?\)", "", text.removeprefix("a cycle, each comes after the next: ")).split(" -> ")
+        assert path[0] == path[-1]
+        for key, blocker in itertools.pairwise(map(int, path)):
+            assert blocker in made.edges[key] or {key, blocker} == {first, last}
+    assert not started
+
+
+def doing_number(started: list[int], key: int) -> Callable[[], int]:
+    def run() -> int:
+        started.append(key)
+        return key
+
+    return run
+
+
+def test_hundreds_that_are_waited_for_hold_up_no_worker() -> None:
+    """Two workers, and each of 200 nodes is ready only when all of them were applied."""
+    applied: list[int] = []
+    graph = IntGraph()
+    for key in range(200):
+        graph.add(Node(key, doing_number(applied, key), wait=lambda _seconds: len(applied) >= 200))
+        graph.add(Node(1000 + key, lambda: 0, [Edge(key, need="ready")]))
+    results = graph.run(2, poll=0.001)
+    assert {result.state for result in results.values()} == {"done"}
+
+
+def test_what_has_only_to_be_over_may_have_failed() -> None:
+    def late(_seconds: float) -> bool:
+        raise TimeoutError("late")
+
+    graph = TextGraph()
+    graph.add(Node("broken", failing("broken")))
+    graph.add(Node("skipped", str, [Edge("broken")]))
+    graph.add(Node("late", lambda: "", wait=late))
+    graph.add(Node("needs-late", str, [Edge("late", need="ready")]))
+    after: list[Edge[str]] = [Edge(key, need="ended") for key in ("broken", "skipped", "late", "needs-late")]
+    graph.add(Node("last", lambda: "done", after))
+    results = graph.run(3, poll=0.001)
+    assert list(results)[-1] == "last"
+    assert results["last"] == NodeResult("done", "done")
 
 
 def test_thousands_of_nodes_cost_little() -> None:
