@@ -9,10 +9,65 @@ version_added: 0.1.0
 description:
   - Creates what the other modules need in a cluster and brings it up to date after an upgrade of the collection.
     These are the kind C(addons.rendimiento.ai) of the Addon records, the state namespace, the service account
-    C(rendimiento-addons) with its binding to the cluster role C(cluster-admin), and the Secret C(addon-key), which is
-    the key of all digests.
-  - The key is created once and never changed again.
+    C(rendimiento-addons) with its binding to the cluster role C(cluster-admin), three roles for people and programs,
+    and the Secret C(addon-key), which is the key of all digests.
+  - The key is created once and never changed again. The kind is only ever updated in place, so that records stay.
+  - With O(state=absent) it takes that back.
   - The playbook C(rendimiento.addons.bootstrap) calls this module.
+options:
+  state:
+    description:
+      - With V(present), everything is created or updated.
+      - With V(absent), the roles, their bindings, the service account and the locks are deleted. If there are no Addon
+        records, the kind, the key and the tombstones are deleted as well. The state namespace goes with its last
+        object. What add-ons installed stays in the cluster.
+    type: str
+    choices: [present, absent]
+    default: present
+  purge:
+    description:
+      - With O(state=absent), also delete the Addon records, the kind, the key and the tombstones when there are
+        records. Nothing knows then what the add-ons installed, except the label on those objects.
+    type: bool
+    default: false
+  platform_subjects:
+    description:
+      - Who gets the role C(rendimiento-addons-platform), which has all that a caller of a sync needs. They write
+        records, locks and tombstones, and may act as the service account C(rendimiento-addons).
+      - The list is the whole of it, an empty one removes the binding. If it is not given, the binding stays as it is.
+    type: list
+    elements: dict
+    suboptions: &subject
+      kind:
+        description: What it is.
+        type: str
+        choices: [User, Group, ServiceAccount]
+        required: true
+      name:
+        description: Its name.
+        type: str
+        required: true
+      namespace:
+        description: The namespace of a service account.
+        type: str
+  previewer_subjects:
+    description:
+      - Who gets the role C(rendimiento-addons-previewer), which has all that a caller of a full preview needs. They
+        read records and the Secrets of the state namespace, and may act as the service account C(rendimiento-addons).
+      - A preview is made of dry runs, and whoever may dry-run a write may write. So give it to nobody that you would
+        not trust with that account.
+      - Lists mean the same as in O(platform_subjects).
+    type: list
+    elements: dict
+    suboptions: *subject
+  viewer_subjects:
+    description:
+      - Who gets the role C(rendimiento-addons-viewer), which reads records and no Secrets. It is also part of the
+        cluster's own roles C(view), C(edit) and C(admin).
+      - Lists mean the same as in O(platform_subjects).
+    type: list
+    elements: dict
+    suboptions: *subject
 extends_documentation_fragment:
   - rendimiento.addons._attributes
   - rendimiento.addons._cluster
@@ -26,6 +81,8 @@ attributes:
     support: full
 notes:
   - The caller needs the rights of an administrator, since it binds the service account to C(cluster-admin).
+  - A kind that is being deleted, or that holds records in a version which this version of the collection does not have,
+    is refused.
 author:
   - The rendimiento.addons authors (@rendimiento)
 seealso:
@@ -41,11 +98,25 @@ EXAMPLES = r"""
   rendimiento.addons.addon_bootstrap:
     kubeconfig: ~/.kube/production
     context: admin
+
+- name: Let a CI account run syncs, and a team look at records
+  rendimiento.addons.addon_bootstrap:
+    platform_subjects:
+      - kind: ServiceAccount
+        name: gitops
+        namespace: ci
+    viewer_subjects:
+      - kind: Group
+        name: developers
+
+- name: Take it back
+  rendimiento.addons.addon_bootstrap:
+    state: absent
 """
 
 RETURN = r"""
 objects:
-  description: All objects that the bootstrap takes care of.
+  description: All objects that the bootstrap takes care of; with O(state=absent) those that there were.
   returned: success
   type: list
   elements: str
@@ -54,6 +125,11 @@ objects:
     - Namespace rendimiento-system
     - ServiceAccount rendimiento-system/rendimiento-addons
     - ClusterRoleBinding rendimiento-addons
+    - ClusterRole rendimiento-addons-platform
+    - ClusterRole rendimiento-addons-previewer
+    - ClusterRole rendimiento-addons-viewer
+    - Role rendimiento-system/rendimiento-addons-platform
+    - Role rendimiento-system/rendimiento-addons-previewer
     - Secret rendimiento-system/addon-key
 created:
   description: Those that were not there; in check mode, those that would be created.
@@ -68,8 +144,20 @@ updated:
   elements: str
   sample:
     - CustomResourceDefinition addons.rendimiento.ai
+removed:
+  description: Those that were deleted; in check mode, those that would be deleted.
+  returned: success
+  type: list
+  elements: str
+  sample: []
+kept:
+  description: Those that stay with O(state=absent), and why.
+  returned: success
+  type: list
+  elements: str
+  sample: []
 diff:
-  description: One entry per object that was, or would be, created or updated. Secrets are masked.
+  description: One entry per object that was, or would be, created, updated or deleted. Secrets are masked.
   returned: in diff mode, when something changed
   type: list
   elements: dict

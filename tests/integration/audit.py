@@ -94,10 +94,14 @@ class Requests(list[Request]):
     @property
     def on_objects(self) -> Requests:
         """Those that are about what add-ons install: neither records, nor locks, nor the engine's own Secrets."""
+        return self.on_objects_but("rendimiento-system")
+
+    def on_objects_but(self, state_namespace: str) -> Requests:
+        """The same where the engine's own things are in another namespace."""
         return Requests(
             request
             for request in self
-            if not (request.on_record or request.on_lock or request.namespace == "rendimiento-system")
+            if not (request.on_record or request.on_lock or request.namespace == state_namespace)
         )
 
     @property

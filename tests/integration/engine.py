@@ -51,12 +51,17 @@ class AddonRun:
 
 @dataclass(frozen=True)
 class Engine:
-    """:param repository: the gitops checkout. :param folder: its folder of definition files."""
+    """:param repository: the gitops checkout. :param folder: its folder of definition files.
+
+    :param impersonate: as ``addon_impersonate``.
+    """
 
     repository: Path
     folder: str
     kubeconfig: Path
     cache: Path
+    impersonate: str = ""
+    state_namespace: str = DEFAULT_STATE_NAMESPACE
 
     def run(self, *, check: bool) -> dict[str, AddonRun]:
         """A run over all add-ons of the folder, or its check mode: by name, what became of each."""
@@ -73,7 +78,9 @@ class Engine:
                 revision="",
                 path=self.folder,
                 access=AccessOptions(kubeconfig=str(self.kubeconfig)),
-                options=RunOptions(state_namespace=DEFAULT_STATE_NAMESPACE, cache=str(self.cache)),
+                options=RunOptions(
+                    state_namespace=self.state_namespace, impersonate=self.impersonate, cache=str(self.cache)
+                ),
                 check=check,
                 process=os.getpid(),
                 progress=_say_nothing,

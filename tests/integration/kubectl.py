@@ -55,6 +55,10 @@ class Kubectl:
         items: list[Object] = json.loads(output)["items"]
         return items
 
+    def can(self, verb: str, what: str, namespace: str) -> bool:
+        """Whether this user has a right, such as ``get`` on ``secrets`` or ``secrets/name``."""
+        return self._run(["--namespace", namespace, "auth", "can-i", verb, what], None).stdout.strip() == "yes"
+
     def record(self, addon: str) -> Object:
         return self.get("addon.rendimiento.ai", addon)
 

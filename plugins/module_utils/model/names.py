@@ -16,6 +16,10 @@ RECORD_CRD = f"{RECORD_PLURAL}.{RECORD_GROUP}"
 
 FIELD_MANAGER = "rendimiento-addons"
 ACTING_ACCOUNT = "rendimiento-addons"
+PLATFORM_ROLE = f"{ACTING_ACCOUNT}-platform"
+PREVIEWER_ROLE = f"{ACTING_ACCOUNT}-previewer"
+VIEWER_ROLE = f"{ACTING_ACCOUNT}-viewer"
+RBAC_GROUP = "rbac.authorization.k8s.io"
 DEFAULT_STATE_NAMESPACE = "rendimiento-system"
 
 OWNER_LABEL = "rendimiento.ai/addon"
@@ -43,7 +47,10 @@ LOCAL_CONFIG_ANNOTATION = "config.kubernetes.io/local-config"
 STATE_OBJECTS: tuple[tuple[str, str, str], ...] = (
     ("apiextensions.k8s.io", "CustomResourceDefinition", re.escape(RECORD_CRD)),
     ("apiregistration.k8s.io", "APIService", rf"[^.]*\.{re.escape(RECORD_GROUP)}"),
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding", ACTING_ACCOUNT),
+    (RBAC_GROUP, "ClusterRoleBinding", rf"{ACTING_ACCOUNT}(-platform|-previewer|-viewer)?"),
+    (RBAC_GROUP, "ClusterRole", rf"{ACTING_ACCOUNT}-(platform|previewer|viewer)"),
+    (RBAC_GROUP, "RoleBinding", rf"{ACTING_ACCOUNT}-(platform|previewer)"),
+    (RBAC_GROUP, "Role", rf"{ACTING_ACCOUNT}-(platform|previewer)"),
     ("", "ServiceAccount", ACTING_ACCOUNT),
     ("", "Secret", rf"{KEY_SECRET}|addon-.*-(tombstone|applied)"),
     ("coordination.k8s.io", "Lease", r"addon-.*"),

@@ -1,4 +1,4 @@
-"""Prepares a cluster once: the record kind, the state namespace, the acting account and the hash key.
+"""Prepares a cluster once: the record kind, the state namespace, the acting account, the roles and the hash key.
 
 Everything but the key is applied again each time, so that an upgrade of the collection is one more bootstrap. The key
 is created when there is none and never touched again: every digest in every record hangs on it.
@@ -10,19 +10,22 @@ import base64
 import secrets
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from ..cluster.access import AccessOptions, resolve
 from ..cluster.client import ApiError, Client
 from ..cluster.discovery import DEFINITIONS, discover
 from ..model.difference import Difference, difference
-from ..model.errors import ReadinessError
+from ..model.errors import BootstrapError, ReadinessError
 from ..model.masking import Mask, Placeholders
 from ..model.names import (
     ACTING_ACCOUNT,
     KEY_FIELD,
     KEY_SECRET,
+    RBAC_GROUP,
     RECORD_CRD,
     RECORD_GROUP,
     RECORD_KIND,
@@ -31,27 +34,37 @@ from ..model.names import (
 )
 from ..model.objects import Manifest, key_of
 from ..model.record_crd import record_crd
+from ..model.roles import Subject, account_binding, rbac_path, role_bindings, role_objects
 from ..model.run_directory import PREFIX
 
 _SERVED_WITHIN_SECONDS = 30.0
+_NAMESPACES = "/api/v1/namespaces"
+
+State = Literal["unchanged", "created", "updated", "removed", "kept"]
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """One object of the bootstrap and how it differed; ``created`` when it was not there."""
+    """One object of the bootstrap, what became of it, and how it differed; ``reason`` says why it is kept."""
 
     title: str
-    created: bool
+    state: State
     difference: Difference
+    reason: str = ""
 
     @property
     def changed(self) -> bool:
-        return self.created or self.difference.changed
+        return self.state in ("created", "updated", "removed")
 
 
-def bootstrap(access: AccessOptions, namespace: str, *, check: bool) -> list[Prepared]:
+def bootstrap(
+    access: AccessOptions, namespace: str, subjects: Mapping[str, list[Subject] | None], *, check: bool
+) -> list[Prepared]:
     """Apply what is missing or differs; with ``check`` only say so.
 
+    :param subjects: by role, who it is bound to: exactly these, nobody for none. The bindings of a role without an
+        entry, or with ``None``, stay as they are.
+    :raises BootstrapError: when the cluster holds what this version can't prepare without losing records.
     :raises ClusterError: when the cluster can't be used or the caller lacks a right.
     """
     credential = resolve(access)
@@ -59,62 +72,109 @@ def bootstrap(access: AccessOptions, namespace: str, *, check: bool) -> list[Pre
         client = Client(credential, files=Path(folder))
         mask = Mask(Placeholders(secrets.token_bytes(32)))
         prepared = []
-        for path, manifest in _objects(namespace):
-            prepared.append(_apply(client, path, manifest, mask, check=check))
+        for manifest in [record_crd(), *_own_place(namespace), account_binding(namespace), *role_objects(namespace)]:
+            prepared.append(_apply(client, manifest, mask, check=check))
             if manifest["kind"] == "CustomResourceDefinition" and not check:
                 _wait_until_served(client)
+        for role, bound in subjects.items():
+            for binding in role_bindings(role, namespace, bound or []) if bound is not None else []:
+                if bound:
+                    prepared.append(_apply(client, binding, mask, check=check))
+                elif gone := remove(client, binding, mask, check=check):
+                    prepared.append(gone)
         return [*prepared, _key(client, namespace, mask, check=check)]
 
 
-def _objects(namespace: str) -> list[tuple[str, Manifest]]:
-    account = {"kind": "ServiceAccount", "name": ACTING_ACCOUNT, "namespace": namespace}
+def _own_place(namespace: str) -> list[Manifest]:
     return [
-        (f"{DEFINITIONS}/{RECORD_CRD}", record_crd()),
-        (
-            f"/api/v1/namespaces/{namespace}",
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
-        ),
-        (
-            f"/api/v1/namespaces/{namespace}/serviceaccounts/{ACTING_ACCOUNT}",
-            {
-                "apiVersion": "v1",
-                "kind": "ServiceAccount",
-                "metadata": {"name": ACTING_ACCOUNT, "namespace": namespace},
-                # No pod runs with this account: it is only ever acted as.
-                "automountServiceAccountToken": False,
-            },
-        ),
-        (
-            f"/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/{ACTING_ACCOUNT}",
-            {
-                "apiVersion": "rbac.authorization.k8s.io/v1",
-                "kind": "ClusterRoleBinding",
-                "metadata": {"name": ACTING_ACCOUNT},
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-                "subjects": [account],
-            },
-        ),
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}},
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": ACTING_ACCOUNT, "namespace": namespace},
+            # No pod runs with this account: it is only ever acted as.
+            "automountServiceAccountToken": False,
+        },
     ]
 
 
-def _apply(client: Client, path: str, manifest: Manifest, mask: Mask, *, check: bool) -> Prepared:
-    title = str(key_of(manifest))
+def path_of_own(manifest: Manifest) -> str:
+    """Where the server has one of the objects that bootstrap makes."""
+    metadata = manifest["metadata"]
+    match manifest["kind"]:
+        case "CustomResourceDefinition":
+            return f"{DEFINITIONS}/{metadata['name']}"
+        case "Namespace":
+            return f"{_NAMESPACES}/{metadata['name']}"
+        case "ServiceAccount" | "Secret" as kind:
+            return f"{_NAMESPACES}/{metadata['namespace']}/{kind.lower()}s/{metadata['name']}"
+        case "Lease":
+            return f"/apis/coordination.k8s.io/v1/namespaces/{metadata['namespace']}/leases/{metadata['name']}"
+        case kind:
+            assert manifest["apiVersion"].startswith(RBAC_GROUP), kind
+            return rbac_path(manifest)
+
+
+def _apply(client: Client, manifest: Manifest, mask: Mask, *, check: bool) -> Prepared:
+    title, path = str(key_of(manifest)), path_of_own(manifest)
     live = client.find(path)
+    if live is not None:
+        _refuse_loss(title, live, manifest)
     try:
         response = client.apply(path, manifest, dry_run=True, force=True)
     except ApiError as error:
         if not (check and error.not_found_namespace):
             raise error.about(subject=title) from error
         # The namespace comes with the same bootstrap.
-        return Prepared(title, created=True, difference=difference(None, manifest, mask))
+        return Prepared(title, "created", difference(None, manifest, mask))
     shown = difference(live, response.body, mask)
-    if not check and (live is None or shown.changed):
+    if live is not None and not shown.changed:
+        return Prepared(title, "unchanged", shown)
+    if not check:
         client.apply(path, manifest, force=True)
-    return Prepared(title, created=live is None, difference=shown)
+    return Prepared(title, "created" if live is None else "updated", shown)
+
+
+def _refuse_loss(title: str, live: Manifest, manifest: Manifest) -> None:
+    """:raises BootstrapError: what lives is going away, or holds records in a version that the new one has not."""
+    if live["metadata"].get("deletionTimestamp"):
+        # The server accepts an apply onto it, and deletes it all the same (observed).
+        raise BootstrapError("is being deleted", subject=title, hint="wait until it is gone, then bootstrap again")
+    if manifest["kind"] != "CustomResourceDefinition":
+        return
+    known = {version["name"] for version in manifest["spec"]["versions"]}
+    unknown = [version for version in (live.get("status") or {}).get("storedVersions") or [] if version not in known]
+    if unknown:
+        raise BootstrapError(
+            f"holds records in version {', '.join(unknown)}, which this version of the collection does not have",
+            subject=title,
+            hint="bootstrap with the newer version of the collection that made them",
+        )
+
+
+def remove(client: Client, manifest: Manifest, mask: Mask, *, check: bool) -> Prepared | None:
+    """Delete one object, exactly the one that is there now; ``None`` when there is none."""
+    path = path_of_own(manifest)
+    live = client.find(path)
+    if live is None:
+        return None
+    if not check and not live["metadata"].get("deletionTimestamp"):
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Background",
+            "preconditions": {"uid": live["metadata"]["uid"]},
+        }
+        try:
+            client.delete(path, options)
+        except ApiError as error:
+            if not error.not_found:
+                raise error.about(subject=str(key_of(manifest))) from error
+    return Prepared(str(key_of(manifest)), "removed", difference(live, None, mask))
 
 
 def _key(client: Client, namespace: str, mask: Mask, *, check: bool) -> Prepared:
-    collection = f"/api/v1/namespaces/{namespace}/secrets"
+    collection = f"{_NAMESPACES}/{namespace}/secrets"
     manifest: Manifest = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -125,10 +185,10 @@ def _key(client: Client, namespace: str, mask: Mask, *, check: bool) -> Prepared
     title = str(key_of(manifest))
     existing = client.find(f"{collection}/{KEY_SECRET}")
     if existing and (existing.get("data") or {}).get(KEY_FIELD):
-        return Prepared(title, created=False, difference=difference(existing, existing, mask))
+        return Prepared(title, "unchanged", difference(existing, existing, mask))
     if not check:
         client.post(collection, manifest)
-    return Prepared(title, created=True, difference=difference(None, manifest, mask))
+    return Prepared(title, "created", difference(None, manifest, mask))
 
 
 def _wait_until_served(client: Client) -> None:
