@@ -38,7 +38,8 @@ options:
     default: ''
   path:
     description:
-      - Folder with the definition files, the C(.yaml) and C(.yml) files directly in it.
+      - Folder with the definition files, the C(.yaml) and C(.yml) files directly in it whose name does not begin with a
+        dot. What else is in it is listed, see RV(ignored), and has no effect.
       - A removed definition is noticed by its record, which names the folder it came from. Records of other folders
         are left alone.
     type: str
@@ -257,6 +258,14 @@ invalid:
     - file: addons/dashboard.yaml
       name: dashboard
       reason: "addons/dashboard.yaml: prun: unknown field. Did you mean prune?"
+ignored:
+  description: What else is in the folder and was not read, folders with a slash.
+  returned: success
+  type: list
+  elements: str
+  sample:
+    - README.md
+    - drafts/
 removed:
   description: Add-ons that have a record from this folder, but no file any more.
   returned: success

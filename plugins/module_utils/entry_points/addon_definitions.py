@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from ..model.run_directory import RunOptions
+from ..model.wording import listed, printable
 from ..steps.definitions import DefinitionsRequest, facts_of_record, read_definitions
 from .invocation import Invocation, Parameters, Result
 from .options import ACCESS_SPEC, STATE_NAMESPACE_SPEC, access_options
+
+_NAMES = 10
+_READ = "a definition is a .yaml or .yml file directly in it"
 
 ARGUMENT_SPEC = {
     **ACCESS_SPEC,
@@ -61,8 +65,16 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
             "names": info.order,
             "addons": facts,
             "invalid": [{"file": item.file, "name": item.name, "reason": item.reason} for item in info.invalid],
+            "ignored": opened.ignored,
             "removed": info.removed,
             "written": opened.written,
         },
-        report=[f"{info.origin} at {info.commit[:12]}, cluster {info.server} ({info.server_version})"],
+        report=[
+            f"{info.origin} at {info.commit[:12]}, cluster {info.server} ({info.server_version})",
+            *(
+                [f"not read in {info.path}: {printable(listed(opened.ignored, _NAMES))} ({_READ})"]
+                if opened.ignored
+                else []
+            ),
+        ],
     )

@@ -51,20 +51,26 @@ class DefinitionsRequest:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionsResult:
-    """The opened run. ``written`` names the records that were (in check mode: would be) created or updated."""
+    """The opened run.
+
+    ``written`` names the records that were (in check mode: would be) created or updated, ``ignored`` what is in the
+    folder of definition files and is none.
+    """
 
     directory: RunDirectory
     info: RunInfo
     records: dict[str, Record]
     written: list[str]
+    ignored: list[str]
 
 
 @dataclass(slots=True)
 class _Files:
-    """The definition files of a commit, sorted into valid and invalid ones."""
+    """The definition files of a commit, sorted into valid and invalid ones, and the names of what is beside them."""
 
     valid: dict[str, SourcedDefinition] = field(default_factory=dict)
     invalid: list[InvalidDefinition] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
 
     def refuse(self, name: str, reason: str) -> None:
         self.invalid.append(InvalidDefinition(self.valid.pop(name).file, name, reason))
@@ -169,7 +175,7 @@ def _open_run(
     _recall(client, info, known)
     _save(directory, info, files, known, discovery)
     save_credential(directory, credential, request.access, key or secrets.token_bytes(32))
-    return DefinitionsResult(directory, info, known, written)
+    return DefinitionsResult(directory, info, known, written, files.ignored)
 
 
 def _user() -> str:
@@ -216,8 +222,8 @@ def _read_files(checkout: Checkout, path: str) -> _Files:
     except RepositoryError as error:
         error.hint = error.hint or "give the folder with the definition files as addon_path; nothing was removed"
         raise
-    files, parsed = _Files(), defaultdict[str, list[SourcedDefinition]](list)
-    named = [entry for entry in entries if entry.path.endswith((".yaml", ".yml")) and entry.kind == "blob"]
+    named = [entry for entry in entries if _is_definition_file(entry)]
+    files, parsed = _Files(ignored=_ignored(entries, named)), defaultdict[str, list[SourcedDefinition]](list)
     contents = checkout.read(entry for entry in named if entry.mode != SYMBOLIC_LINK)
     for entry in named:
         try:
@@ -234,6 +240,17 @@ def _read_files(checkout: Checkout, path: str) -> _Files:
         if len(claiming) > 1:
             files.refuse(name, f"{', '.join(sorted(claiming))}: name: {name} is defined more than once")
     return files
+
+
+def _is_definition_file(entry: TreeEntry) -> bool:
+    name = PurePosixPath(entry.path).name
+    return entry.kind == "blob" and name.lower().endswith((".yaml", ".yml")) and not name.startswith(".")
+
+
+def _ignored(entries: list[TreeEntry], named: list[TreeEntry]) -> list[str]:
+    """Names of all other entries, folders with a slash; files of git itself are nobody's definitions."""
+    others = [(PurePosixPath(entry.path).name, entry.kind) for entry in entries if entry not in named]
+    return [f"{name}/" if kind == "tree" else name for name, kind in others if not name.startswith(".git")]
 
 
 def _read_file(entry: TreeEntry, contents: dict[str, bytes]) -> Definition:

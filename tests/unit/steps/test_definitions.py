@@ -68,6 +68,41 @@ def test_valid_and_invalid_files(
         assert seen[file][1].startswith(reason.removesuffix("*"))
 
 
+def test_b54_the_extensions_of_definition_files_and_what_is_ignored(repository: Repository) -> None:
+    found = read(
+        repository,
+        {
+            "a.yaml": text("a"),
+            "b.yml": text("b"),
+            "C.YAML": text("c"),
+            ".hidden.yaml": text("hidden"),
+            "d.yaml~": text("d"),
+            "e.json": '{"name": "e"}',
+            "README.md": "# Add-ons",
+            "sub/f.yaml": text("f"),
+            ".gitkeep": "",
+        },
+    )
+    assert (sorted(found.valid), found.invalid) == (["a", "b", "c"], [])
+    assert found.ignored == [".hidden.yaml", "README.md", "d.yaml~", "e.json", "sub/"]
+
+
+def test_b54_two_files_of_one_name_are_both_named(repository: Repository) -> None:
+    found = read(repository, {"a.yaml": text("a"), "a.yml": text("a"), "b.yml": text("b")})
+    assert sorted(found.valid) == ["b"]
+    assert [(item.name, item.reason) for item in found.invalid] == [
+        ("a", "addons/a.yaml, addons/a.yml: name: a is defined more than once")
+    ]
+
+
+def test_b56_a_definition_declares_no_variables(repository: Repository) -> None:
+    found = read(
+        repository, {"a.yaml": text("a", variables="{CLUSTER: c1}"), "b.yaml": text("b", title="'${CLUSTER}'")}
+    )
+    assert [item.reason for item in found.invalid] == ["addons/a.yaml: variables: unknown field. Did you mean values?"]
+    assert found.valid["b"].definition.title == "${CLUSTER}"
+
+
 def test_links_are_refused(repository: Repository) -> None:
     repository.write({"real.yaml": text("a")})
     (repository.path / "addons").mkdir()

@@ -26,15 +26,20 @@ class PlainSource:
         assert isinstance(source, GitSource)
         refuse_values(request.definition, "plain YAML takes no values")
         entries = folder_entries(checkout, source.path)
-        if not any(entry.path.endswith(_SUFFIXES) for entry in entries):
+        if not any(_holds_objects(entry) for entry in entries):
             raise RenderError(f"git.path: {source.path} holds no .yaml, .yml or .json file")
         inputs = {"tree": checkout.tree_id(source.path), "path": source.path}
         return Preparation(inputs, checkout.commit[:12], lambda: _read(request, entries))
 
 
+def _holds_objects(entry: TreeEntry) -> bool:
+    """In capitals, too: whoever renames a file does not mean to delete what is in it."""
+    return entry.path.lower().endswith(_SUFFIXES)
+
+
 def _read(request: SourceRequest, entries: list[TreeEntry]) -> Rendered:
     rendered = Rendered()
-    files = [entry for entry in entries if entry.path.endswith(_SUFFIXES)]
+    files = [entry for entry in entries if _holds_objects(entry)]
     for link in [entry for entry in entries if entry.mode == SYMBOLIC_LINK]:
         if link in files:
             raise RenderError("is a symbolic link", subject=link.path, hint="give a file")

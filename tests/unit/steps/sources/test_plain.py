@@ -32,6 +32,7 @@ def test_every_file_below_in_the_order_of_paths(workshop: Workshop, path: str) -
         {
             "web/b.yaml": "b: 1\n---\nb: 2\n",
             "web/a/z.yml": "z: 1\n",
+            "web/D.YAML": "d: 1\n",
             "web/c.json": '{"c": 1}',
             "web/empty.yaml": "# nothing\n---\n",
             "web/README.md": "a: b: c",
@@ -41,6 +42,7 @@ def test_every_file_below_in_the_order_of_paths(workshop: Workshop, path: str) -
     )
     made = rendered(workshop, path)
     assert [(document.manifest, document.source) for document in made.documents] == [
+        ({"d": 1}, "web/D.YAML"),
         ({"z": 1}, "web/a/z.yml"),
         ({"b": 1}, "web/b.yaml, document 1"),
         ({"b": 2}, "web/b.yaml, document 2"),
