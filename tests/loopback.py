@@ -14,6 +14,8 @@ class Exchange(BaseHTTPRequestHandler):
     """A request, and the way to answer it."""
 
     protocol_version = "HTTP/1.1"
+    # Head and content are written one after the other; the second would wait for the first to be acknowledged.
+    disable_nagle_algorithm = True
 
     def content(self) -> bytes:
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))

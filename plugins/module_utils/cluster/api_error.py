@@ -83,6 +83,7 @@ class ApiError(ClusterError):
             for cause in self.details.get("causes") or []
         ]
         self.text: str = content.get("message") or (body if isinstance(body, str) else "")
+        self.outcome_unknown = status >= 500 and self.retryable and not self.nothing_done
         super().__init__(self._sentence(), hint=self._advice())
 
     def _sentence(self) -> str:
@@ -201,8 +202,7 @@ class ApiError(ClusterError):
         """Whether the same request may succeed a little later."""
         if self.status in (429, 502, 503, 504) or self.webhook_unavailable or self.quota_contended:
             return True
-        busy = self.reason in ("ServerTimeout", "Timeout") or self._says(*_STORAGE_BUSY)
-        return self.status == 500 and busy and not self.is_bad_manifest
+        return self.status == 500 and not self.is_bad_manifest
 
     @property
     def is_final(self) -> bool:
@@ -218,6 +218,12 @@ class ApiError(ClusterError):
     def seldom_mends(self) -> bool:
         """Retryable, but a few tries tell: a webhook, a conversion webhook or an aggregated API is down."""
         return self.webhook_unavailable or self.api_down or self._says("storage is (re)initializing")
+
+    @property
+    def unexplained(self) -> bool:
+        """Retryable, but a second and a third try tell: the server failed and does not say that it is busy."""
+        busy = self.reason in ("ServerTimeout", "Timeout") or self._says(*_STORAGE_BUSY)
+        return self.status == 500 and self.retryable and not (busy or self.webhook_unavailable)
 
     @property
     def nothing_done(self) -> bool:

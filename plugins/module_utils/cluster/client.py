@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from ..model.errors import ClusterError, CredentialError, UnreachableError
 from ..model.names import FIELD_MANAGER
@@ -62,6 +62,9 @@ FIRST_CONTACT_WINDOW = 4.0
 
 FEW_TRIES = 6
 """Tries, about 6 s, for what rarely mends itself: an admission webhook or an aggregated API that is down."""
+
+UNEXPLAINED_TRIES = 3
+"""Tries for a failure inside the server that it does not explain: once more may do, and often never will."""
 
 MOST_WATCHES = 16
 """Watches that a client keeps connections for, besides those of its workers."""
@@ -186,6 +189,33 @@ class Client:
         """``body`` is a ``DeleteOptions``. Give a propagation policy: without one a Job leaves its pods behind."""
         return self.request("DELETE", path, query=query, body=body)
 
+    def create(self, collection: str, manifest: Manifest, is_ours: Callable[[Manifest], bool]) -> Manifest:
+        """Create an object; when it is unknown whether that was done, it is looked for before it is tried again.
+
+        :param is_ours: tells an object that an unanswered request of ours made from somebody else's of that name.
+        :raises ApiError: it is refused; ``already_exists`` when somebody else has made it.
+        """
+        path = f"{collection}/{quote(manifest['metadata']['name'], safe=':')}"
+        start = time.monotonic()
+        unsure = False
+        while True:
+            try:
+                made: Manifest = self.post(collection, manifest).body
+            except ClusterError as error:
+                exists = isinstance(error, ApiError) and error.already_exists
+                in_time = time.monotonic() - start < self.retry_window
+                if not (unsure and exists) and not (error.outcome_unknown and in_time):
+                    raise
+                found = self.find(path)
+                if found is not None and is_ours(found):
+                    return found
+                if exists:
+                    raise
+                unsure = True
+                time.sleep(_pause(1, None))
+            else:
+                return made
+
     def find(self, path: str) -> Manifest | None:
         """The object at a path, ``None`` when there is none."""
         try:
@@ -285,19 +315,25 @@ class Client:
         repeatable = method != "POST" or "dryRun" in (query or {})
         start = time.monotonic()
         tries = 0
+        unsure = False
         while True:
             tries += 1
             problem: ApiError | _NoAnswerError
             try:
                 return _response(self._exchange(method, url, data, headers, timeout))
             except ApiError as error:
+                if unsure and method == "DELETE" and error.not_found:
+                    # An earlier try did it, and its answer was lost.
+                    return Response(200, {}, {}, [])
                 problem = error
                 again = error.retryable and (repeatable or error.nothing_done)
-                again = again and (tries < FEW_TRIES or not error.seldom_mends)
+                again = again and tries < _tries(error)
+                unsure = unsure or error.outcome_unknown
             except _NoAnswerError as error:
                 problem = error
                 again = error.may_pass and (repeatable or error.not_sent)
-            wait = max(0.2 * 2 ** min(tries - 1, 4), problem.retry_after or 0.0) * random.uniform(0.9, 1.3)
+                unsure = unsure or not error.not_sent
+            wait = _pause(tries, problem.retry_after)
             window = self.retry_window if self._answered else min(FIRST_CONTACT_WINDOW, self.retry_window)
             if retry and again and time.monotonic() - start + wait <= window and (self._answered or tries < 3):
                 time.sleep(wait)
@@ -378,10 +414,12 @@ class Client:
     def _unreachable(self, problem: _NoAnswerError, method: str, repeatable: bool) -> UnreachableError:
         reason = f"{self.host} can't be reached: {problem.reason}"
         if not repeatable and not problem.not_sent:
-            return UnreachableError(
+            unknown = UnreachableError(
                 f"{reason} while {method} was under way, so it may or may not have been done",
                 hint="run again, what was done is found then",
             )
+            unknown.outcome_unknown = True
+            return unknown
         hint = problem.hint or "check addon_kubeconfig / K8S_AUTH_KUBECONFIG and that the API server is up"
         return UnreachableError(reason, hint=hint)
 
@@ -451,6 +489,8 @@ class _NoAnswerError(Exception):
             case exceptions.LocationValueError():
                 self.may_pass = False
                 reason = "that is no address"
+            case ValueError():
+                reason = "its answer is cut off"
             case _:
                 reason = _system_reason(error)
         self.reason = through + reason
@@ -483,26 +523,44 @@ def _system_reason(error: BaseException | None) -> str:
     return "the connection broke off"
 
 
+def _tries(error: ApiError) -> float:
+    """How often a request may be sent at all that ends like this."""
+    if error.unexplained:
+        return UNEXPLAINED_TRIES
+    return FEW_TRIES if error.seldom_mends else float("inf")
+
+
+def _pause(tries: int, wanted: float | None) -> float:
+    """Seconds until the next try: twice as long each time, as long as the server asks for, and never in step."""
+    backing_off: float = 0.2 * 2 ** min(tries - 1, 4)
+    return max(backing_off, wanted or 0.0) * random.uniform(0.9, 1.3)
+
+
 def _response(raw: urllib3.BaseHTTPResponse) -> Response:
+    """:raises _NoAnswerError: it is JSON by its header only: something in between cut it off."""
     headers = raw.headers
     warnings = [_warning(text) for text in headers.getlist("Warning")]
-    return Response(raw.status, _content(raw), headers, warnings)
+    try:
+        content = _content(raw)
+    except ValueError as error:
+        raise _NoAnswerError(error) from error
+    return Response(raw.status, content, headers, warnings)
 
 
 def _content(raw: urllib3.BaseHTTPResponse) -> Any:
-    data = raw.data
     if raw.headers.get("Content-Type", "").startswith("application/json"):
-        try:
-            return json.loads(data)
-        except ValueError:
-            pass
-    return data.decode("utf-8", "replace")
+        return json.loads(raw.data)
+    return raw.data.decode("utf-8", "replace")
 
 
 def _api_error(raw: urllib3.BaseHTTPResponse, method: str, url: str) -> ApiError:
     wait = raw.headers.get("Retry-After", "")
     retry_after = float(wait) if wait.isdecimal() else None
-    return ApiError(raw.status, _content(raw), method=method, path=url, retry_after=retry_after)
+    try:
+        content = _content(raw)
+    except ValueError:
+        content = raw.data.decode("utf-8", "replace")
+    return ApiError(raw.status, content, method=method, path=url, retry_after=retry_after)
 
 
 def _warning(text: str) -> str:

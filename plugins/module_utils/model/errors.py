@@ -92,7 +92,12 @@ class ReadinessError(AddonError):
 
 
 class ClusterError(AddonError):
-    """The API server can't be used."""
+    """The API server can't be used.
+
+    :ivar outcome_unknown: the request may have been carried out although no answer says so.
+    """
+
+    outcome_unknown = False
 
 
 class UnreachableError(ClusterError):

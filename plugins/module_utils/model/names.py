@@ -36,6 +36,7 @@ UNINSTALL_ANNOTATION = "rendimiento.ai/uninstall"
 DEPENDS_ON_ANNOTATION = "rendimiento.ai/depends-on"
 KEEP_ANNOTATION = "rendimiento.ai/keep"
 REPLACE_ANNOTATION = "rendimiento.ai/replace"
+PROCESS_ANNOTATION = "rendimiento.ai/process"
 
 OWN_PREFIX = f"{RECORD_GROUP}/"
 """Of all labels and annotations that mean something to the collection."""

@@ -7,6 +7,7 @@ them learns that another needs is a file here. Files are written atomically: a r
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import platform
@@ -67,7 +68,8 @@ class RunInfo:
     ``order`` holds the add-ons to plan, dependencies first; ``others`` the valid definitions that ``only`` left out;
     ``repository`` is the folder in the git checkout that all paths are relative to, ``remote`` the URL that it is a
     clone of, if a URL was given. ``record_kind_served`` is false in a preview of a cluster without bootstrap. ``pid``
-    is the process whose end is the end of the run, 0 when a shipped module can't tell.
+    is the process whose end is the end of the run, 0 when a shipped module can't tell, and ``process`` says the same so
+    that another run on this machine can tell that it is gone (``run_process.py``).
     """
 
     run_id: str
@@ -90,6 +92,7 @@ class RunInfo:
     invalid: list[InvalidDefinition] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    process: str = ""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -153,6 +156,22 @@ class RunDirectory:
                 hint="call addon_definitions first; all steps of a run must run on one host",
             )
         return directory
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Marks the folder as one that a step works with, for ``is_in_use`` of other processes; ends with the process.
+
+        :raises RunDirectoryError: when it was removed.
+        """
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise RunDirectoryError(f"can't be used: {error.strerror}", subject=str(self.path)) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+            yield
+        finally:
+            os.close(descriptor)
 
     def remove(self) -> None:
         shutil.rmtree(self.path, ignore_errors=True)
@@ -286,8 +305,26 @@ def _abandoned(path: Path) -> bool:
     except (OSError, ValueError, TypeError, KeyError):
         host, pid = "", 0
     if pid > 0 and host == platform.node():
-        return not process_lives(pid)
+        # A step outlives its ansible-playbook by a moment.
+        return not process_lives(pid) and not is_in_use(path)
     return time.time() - path.stat().st_mtime > ABANDONED_AFTER_SECONDS
+
+
+def is_in_use(path: Path) -> bool:
+    """Whether a step works with this run directory now; also when that can't be told."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def process_lives(pid: int) -> bool:

@@ -187,7 +187,7 @@ def _key(client: Client, namespace: str, mask: Mask, *, check: bool) -> Prepared
     if existing and (existing.get("data") or {}).get(KEY_FIELD):
         return Prepared(title, "unchanged", difference(existing, existing, mask))
     if not check:
-        client.post(collection, manifest)
+        client.create(collection, manifest, lambda found: found.get("data") == manifest["data"])
     return Prepared(title, "created", difference(None, manifest, mask))
 
 

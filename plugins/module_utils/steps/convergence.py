@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..cluster.client import ApiError
-from ..model.errors import AddonError, ClusterError, DefinitionError
+from ..model.errors import AddonError, ClusterError, DefinitionError, LockError
 from ..model.names import UNINSTALL_ANNOTATION
 from ..model.outcome import Outcome, Phase
 from ..model.record import Record
@@ -58,7 +58,7 @@ def begin(session: Session, name: str, progress: Progress) -> Beginning:
     try:
         try:
             lock.acquire()
-        except AddonError:
+        except LockError:
             progress(f"{name}: waiting for the lock that another run holds, at most {WAIT_SECONDS:.0f} s")
             lock.acquire(wait=WAIT_SECONDS)
     except AddonError as error:

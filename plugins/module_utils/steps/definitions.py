@@ -26,6 +26,7 @@ from ..model.errors import AddonError, CacheError, CredentialError, DefinitionEr
 from ..model.names import KEY_FIELD, KEY_SECRET, RECORD_CRD, SOURCE_ANNOTATION
 from ..model.record import Record, record_manifest
 from ..model.run_directory import InvalidDefinition, RunDirectory, RunInfo, RunOptions, SourcedDefinition
+from ..model.run_process import mark_of
 from ..model.wording import listed
 from ..repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
 from ..repository.remote import fetch, is_url
@@ -170,6 +171,7 @@ def _open_run(
         invalid=[item for item in files.invalid if item.name in chosen or not item.name],
         removed=[name for name in removed if name in chosen],
         warnings=[*warnings, *filter(None, [checkout.news]), *_uncommitted(checkout, request.revision), *doubts],
+        process=mark_of(request.process, directory.path),
     )
     written = _write_records(client, checkout, files, info, known)
     _recall(client, info, known)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from ..cluster.lease import LeaseLock, Renewal
 from ..model.errors import LockError
+from ..model.run_process import is_gone
 from .session import Session
 
 DURATION_SECONDS = 60
@@ -21,6 +22,8 @@ def lock_of(session: Session, name: str) -> LeaseLock:
         f"addon-{name}",
         f"{session.info.user}@{session.info.host} run {session.info.run_id}",
         DURATION_SECONDS,
+        process=session.info.process,
+        is_gone=is_gone,
     )
 
 
@@ -34,8 +37,9 @@ def held(session: Session, name: str) -> Iterator[Renewal]:
         raise LockError("its lock was not taken", addon=name, hint="call addon_status with state=begin first")
     lock = lock_of(session, name)
     try:
-        lock.renew()
-        with Renewal(lock) as renewal:
-            yield renewal
+        with session.directory.in_use():
+            lock.renew()
+            with Renewal(lock) as renewal:
+                yield renewal
     except LockError as error:
         raise error.about(addon=name) from error

@@ -53,6 +53,7 @@ FLAGS = (
     "api_down",
     "quota_contended",
     "retryable",
+    "unexplained",
 )
 
 CASES = {
@@ -445,10 +446,10 @@ CASES = {
         504, status(504, "the request timed out", "Timeout"), {"retryable"}, "the request timed out"
     ),
     "other internal error": Case(
-        500, status(500, "request to convert CR to an invalid group/version"), set(), "request to convert CR to an"
-        " invalid group/version"
+        500, status(500, "request to convert CR to an invalid group/version"), {"retryable", "unexplained"},
+        "request to convert CR to an invalid group/version"
     ),
-    "no text at all": Case(500, "", set(), f"the API server answered 500 to PATCH {CONFIG_MAP}"),
+    "no text at all": Case(500, "", {"retryable", "unexplained"}, f"the API server answered 500 to PATCH {CONFIG_MAP}"),
 }  # fmt: skip
 
 

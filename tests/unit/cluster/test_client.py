@@ -152,7 +152,13 @@ def test_text_stays_text(server: Server, client: Client) -> None:
     assert client.get("/log").body == '{"a": 1}'
 
 
-@pytest.mark.parametrize("failure", [DOWN, BUSY, NO_WEBHOOK, refused(500, "etcdserver: leader changed"), Answer(RESET)])
+CUT_OFF = Answer(body='{"fine": tr', headers={"Content-Type": "application/json"})
+CRASHED = refused(500, "Internal error occurred: an error on the server")
+
+
+@pytest.mark.parametrize(
+    "failure", [DOWN, BUSY, NO_WEBHOOK, CRASHED, refused(500, "etcdserver: leader changed"), Answer(RESET), CUT_OFF]
+)
 @pytest.mark.parametrize("method", ["GET", "PATCH", "PUT", "DELETE"])
 def test_what_may_pass_is_repeated(server: Server, client: Client, failure: Answer, method: str) -> None:
     server.answers = [failure, failure, OK]
@@ -163,7 +169,15 @@ def test_what_may_pass_is_repeated(server: Server, client: Client, failure: Answ
 
 @pytest.mark.parametrize(
     ("failure", "tries"),
-    [(DOWN, 1), (Answer(RESET), 1), (BUSY, 2), (NO_WEBHOOK, 2), (refused(503, Retry_After="1"), 2)],
+    [
+        (DOWN, 1),
+        (Answer(RESET), 1),
+        (CUT_OFF, 1),
+        (CRASHED, 1),
+        (BUSY, 2),
+        (NO_WEBHOOK, 2),
+        (refused(503, Retry_After="1"), 2),
+    ],
 )
 def test_a_create_is_repeated_only_when_nothing_was_done(
     server: Server, client: Client, failure: Answer, tries: int
@@ -183,6 +197,58 @@ def test_a_create_with_unknown_outcome_says_so(server: Server, client: Client) -
 
     with pytest.raises(UnreachableError, match="POST was under way, so it may or may not have been done"):
         client.post("/x", {})
+
+
+THING = {"metadata": {"name": "a"}, "by": "us"}
+OTHERS = Answer(body={"metadata": {"name": "a"}, "by": "others"})
+OURS = Answer(body=THING)
+MISSING = Answer(404, {"kind": "Status", "code": 404, "details": {"name": "a"}})
+EXISTS = Answer(409, {"kind": "Status", "code": 409, "reason": "AlreadyExists", "details": {"name": "a"}})
+
+
+@pytest.mark.parametrize("failure", [DOWN, Answer(RESET), CUT_OFF, CRASHED])
+@pytest.mark.parametrize(
+    ("answers", "asked"),
+    [
+        ([OURS], "POST GET"),
+        ([MISSING, OURS], "POST GET POST"),
+        # The first one was on its way all the time.
+        ([MISSING, EXISTS, OURS], "POST GET POST GET"),
+        ([BUSY, OURS], "POST GET GET"),
+    ],
+)
+def test_a_create_with_unknown_outcome_is_looked_for(
+    server: Server, client: Client, failure: Answer, answers: list[Answer], asked: str
+) -> None:
+    server.answers = [failure, *answers, OK]
+
+    assert client.create("/x", THING, lambda found: found["by"] == "us") == THING
+    assert " ".join(server.methods) == asked
+
+
+@pytest.mark.parametrize("answers", [[EXISTS], [Answer(RESET), OTHERS, EXISTS, OTHERS]])
+def test_what_somebody_else_created_is_not_ours(server: Server, client: Client, answers: list[Answer]) -> None:
+    server.answers = [*answers, OK]
+
+    with pytest.raises(ApiError) as caught:
+        client.create("/x", THING, lambda found: found["by"] == "us")
+    assert caught.value.already_exists
+    assert len(server.requests) == len(answers)
+
+
+@pytest.mark.parametrize(("failure", "tries"), [(Answer(RESET), 2), (DOWN, 2), (BUSY, 2), (OK, 1)])
+def test_a_deletion_that_finds_nothing_after_a_try_without_answer_is_done(
+    server: Server, client: Client, failure: Answer, tries: int
+) -> None:
+    server.answers = [failure, MISSING]
+
+    if failure is BUSY:
+        # It was not even begun, so that somebody else deleted the object.
+        with pytest.raises(ApiError):
+            client.delete("/x/a")
+    else:
+        client.delete("/x/a")
+    assert len(server.requests) == tries
 
 
 def test_a_dry_run_of_a_create_may_be_repeated(server: Server, client: Client) -> None:
@@ -219,6 +285,29 @@ def test_what_seldom_mends_gets_a_few_tries(server: Server, client: Client, fail
     with pytest.raises(ApiError):
         client.get("/x")
     assert len(server.requests) == client_module.FEW_TRIES
+
+
+@pytest.mark.parametrize("failure", [BUSY, DOWN, Answer(RESET)])
+def test_what_never_passes_ends(
+    server: Server, client: Client, failure: Answer, naps: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: start + sum(naps))
+    server.answers = [OK, failure]
+    client.get("/x")
+
+    with pytest.raises(ClusterError):
+        client.get("/x")
+
+    assert 20 < sum(naps) <= client_module.RETRY_WINDOW
+
+
+def test_a_failure_that_is_not_explained_gets_three_tries(server: Server, client: Client) -> None:
+    server.answers = [CRASHED]
+
+    with pytest.raises(ApiError):
+        client.get("/x")
+    assert len(server.requests) == client_module.UNEXPLAINED_TRIES
 
 
 def test_a_wait_beyond_the_window_is_not_begun(server: Server, naps: list[float]) -> None:

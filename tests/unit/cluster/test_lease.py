@@ -1,63 +1,86 @@
-"""The lock against a Lease that is only a dictionary, on a clock that is only a number."""
+"""The lock against a server that knows nothing but one Lease, on a clock that is only a number."""
 
 from __future__ import annotations
 
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.api_error import ApiError
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.client import Response
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.lease import LeaseLock
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import LockError
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import Credential
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.client import Client
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.lease import LeaseLock, Renewal
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import LockError, UnreachableError
+from tests.loopback import Exchange, Loopback
 
 
-def refusal(code: int, reason: str, path: str) -> ApiError:
-    return ApiError(code, {"kind": "Status", "reason": reason, "details": {"name": "addon-a"}}, path=path)
+class Leases(Loopback):
+    """A server that holds one Lease and checks its resourceVersion.
 
-
-class Leases:
-    """A server that holds one Lease and checks its resourceVersion."""
+    :ivar answers_lost: how many of the next writes are carried out, and their answers lost.
+    :ivar away: every connection is closed without an answer, and nothing is done.
+    :ivar seconds: that an answer takes.
+    """
 
     def __init__(self) -> None:
         self.lease: dict[str, Any] | None = None
         self.version = 0
+        self.writes: list[str] = []
+        self.answers_lost = 0
+        self.away = False
+        self.seconds = 0.0
+        super().__init__(self._answer)
 
-    def store(self, lease: dict[str, Any]) -> Response:
+    def _answer(self, exchange: Exchange) -> None:
+        content = json.loads(exchange.content() or "null")
+        threading.Event().wait(self.seconds)
+        if self.away:
+            exchange.close_connection = True
+            return
+        status, body = self._done(exchange.command, content)
+        if exchange.command != "GET" and self.answers_lost:
+            self.answers_lost -= 1
+            exchange.close_connection = True
+            return
+        exchange.reply(status, json.dumps(body).encode(), "application/json")
+
+    def _done(self, method: str, content: Any) -> tuple[int, dict[str, Any]]:
+        if method != "GET":
+            self.writes.append(method)
+        if method == "POST":
+            return self._refusal(409, "AlreadyExists") if self.lease else (201, self.store(content))
+        if self.lease is None:
+            return self._refusal(404, "NotFound")
+        if method == "PUT" and content["metadata"]["resourceVersion"] != str(self.version):
+            return self._refusal(409, "Conflict")
+        if method == "PUT":
+            return 200, self.store(content)
+        if method == "DELETE":
+            if content["preconditions"] != {"uid": "u", "resourceVersion": str(self.version)}:
+                return self._refusal(409, "Conflict")
+            self.lease = None
+            return 200, {}
+        return 200, self.lease
+
+    def store(self, lease: dict[str, Any]) -> dict[str, Any]:
         self.version += 1
         metadata = {**lease["metadata"], "uid": "u", "resourceVersion": str(self.version)}
         self.lease = {**lease, "metadata": metadata}
-        return Response(200, self.lease, {}, [])
+        return self.lease
 
-    def get(self, path: str) -> Response:
-        if self.lease is None:
-            raise refusal(404, "NotFound", path)
-        return Response(200, {**self.lease, "spec": dict(self.lease["spec"])}, {}, [])
-
-    def post(self, path: str, lease: dict[str, Any]) -> Response:
-        if self.lease is not None:
-            raise refusal(409, "AlreadyExists", path)
-        return self.store(lease)
-
-    def put(self, path: str, lease: dict[str, Any]) -> Response:
-        if self.lease is None:
-            raise refusal(404, "NotFound", path)
-        if lease["metadata"]["resourceVersion"] != str(self.version):
-            raise refusal(409, "Conflict", path)
-        return self.store(lease)
-
-    def delete(self, path: str, options: dict[str, Any], *, query: dict[str, str]) -> Response:
-        if self.lease is None or options["preconditions"] != {"uid": "u", "resourceVersion": str(self.version)}:
-            raise refusal(409, "Conflict", path)
-        self.lease = None
-        return Response(200, {}, {}, [])
+    @staticmethod
+    def _refusal(code: int, reason: str) -> tuple[int, dict[str, Any]]:
+        return code, {"kind": "Status", "reason": reason, "code": code, "details": {"name": "addon-a"}}
 
 
 class World:
     """Time that passes only while somebody sleeps, and what happens meanwhile."""
 
-    def __init__(self) -> None:
-        self.leases = Leases()
+    def __init__(self, leases: Leases) -> None:
+        self.leases = leases
         self.time = 1000.0
         self.every_second: list[Any] = []
 
@@ -66,15 +89,15 @@ class World:
         for action in self.every_second:
             action()
 
-    def lock(self, holder: str, duration: int = 60) -> LeaseLock:
+    def lock(self, holder: str, duration: int = 60, **options: Any) -> LeaseLock:
+        client = Client(Credential(self.leases.url), answered=True)
         return LeaseLock(
-            self.leases,  # type: ignore[arg-type]
+            client,
             "rendimiento-system",
             "addon-a",
             holder,
             duration,
-            now=lambda: self.time,
-            sleep=self.sleep,
+            **{"now": lambda: self.time, "sleep": self.sleep, **options},
         )
 
     @property
@@ -84,8 +107,9 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> Iterator[World]:
+    with Leases() as leases:
+        yield World(leases)
 
 
 def test_one_holder_at_a_time(world: World) -> None:
@@ -187,3 +211,125 @@ def test_times_have_six_decimals(world: World) -> None:
     world.lock("run").acquire()
 
     assert len(world.spec["renewTime"]) == len("2026-11-30T10:14:02.123456Z")
+
+
+def test_times_of_others_mean_nothing(world: World) -> None:
+    """Their clocks may be an hour ahead or behind: a dead holder is waited for just as long, a live one never ends."""
+    for number, year in enumerate((2000, 2999)):
+        world.lock(f"dead-{number}", duration=20).acquire()
+        world.spec["renewTime"] = world.spec["acquireTime"] = f"{year}-01-01T00:00:00.000000Z"
+        start = world.time
+        with pytest.raises(LockError, match="holds the lock"):
+            world.lock("next").acquire(wait=19)
+        world.lock("next").acquire(wait=75)
+        assert 39 <= world.time - start <= 41
+        world.lock("next").release()
+
+
+def test_a_lease_whose_times_move_on_is_alive_whatever_they_say(world: World) -> None:
+    alive = world.lock("alive", duration=20)
+    alive.acquire()
+
+    def renewed_by_a_machine_with_another_clock() -> None:
+        world.spec["renewTime"] = "2000-01-01T00:00:00.000000Z"
+        world.leases.store(world.leases.lease or {})
+
+    world.every_second = [renewed_by_a_machine_with_another_clock]
+    with pytest.raises(LockError, match="alive holds the lock"):
+        world.lock("next").acquire(wait=75)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_holder_that_is_seen_to_be_gone_is_not_waited_for(world: World, known: bool) -> None:
+    world.lock("killed", process="the killed one").acquire()
+    start = world.time
+
+    world.lock("next", is_gone=lambda process: known and process == "the killed one").acquire(wait=75)
+
+    assert (world.time - start < 1) is known
+    assert world.spec["holderIdentity"] == "next"
+    assert world.leases.lease and world.leases.lease["metadata"]["annotations"] == {}
+
+
+Act = Callable[[LeaseLock], None]
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+@pytest.mark.parametrize("act", [LeaseLock.acquire, LeaseLock.renew, LeaseLock.release])
+def test_a_write_whose_answer_is_lost_is_found_again(world: World, act: Act, lost: int) -> None:
+    lock = world.lock("run")
+    if act is not LeaseLock.acquire:
+        lock.acquire()
+    world.leases.answers_lost = lost
+
+    act(lock)
+
+    if act is LeaseLock.release:
+        assert world.leases.lease is None
+    else:
+        assert world.spec["holderIdentity"] == "run"
+        lock.renew()
+
+
+def test_a_lock_that_is_taken_while_the_answer_to_our_create_is_lost(world: World) -> None:
+    world.leases.answers_lost = 1
+    winner = world.lock("winner")
+    winner.acquire()
+    world.leases.answers_lost = 1
+
+    with pytest.raises(LockError, match="winner holds the lock"):
+        world.lock("loser").acquire()
+
+
+def test_a_late_renewal_does_not_stop_the_release(world: World) -> None:
+    lock, late = world.lock("run"), world.lock("run")
+    lock.acquire()
+    late.check()
+    read = lock._read
+
+    def read_and_renewed(timeout: float | None = None) -> dict[str, Any] | None:
+        found = read(timeout)
+        if world.leases.version < 2:
+            late.renew()
+        return dict(found) if found else None
+
+    lock._read = read_and_renewed  # type: ignore[method-assign]
+    lock.release()
+
+    assert world.leases.lease is None
+
+
+# Renewal, on the real clock
+
+
+def test_a_renewal_survives_answers_that_are_slow(world: World) -> None:
+    lock = world.lock("run", 3, now=time.monotonic)
+    lock.acquire()
+    before = world.leases.version
+    world.leases.seconds = 0.4
+    with Renewal(lock) as renewal:
+        renewal.lost.wait(4)
+    renewal.check()
+    assert world.leases.version >= before + 2
+
+
+def test_a_lock_that_can_t_be_renewed_counts_as_lost_before_others_may_take_it(world: World) -> None:
+    lock = world.lock("run", 3, now=time.monotonic)
+    lock.acquire()
+    with Renewal(lock) as renewal:
+        world.leases.away = True
+        assert renewal.lost.wait(10)
+        assert time.monotonic() - lock.renewed_at < 3
+    with pytest.raises(UnreachableError):
+        renewal.check()
+
+
+def test_a_server_that_comes_back_in_time_is_no_loss(world: World) -> None:
+    lock = world.lock("run", 4, now=time.monotonic)
+    lock.acquire()
+    with Renewal(lock, interval=0.2) as renewal:
+        world.leases.away = True
+        renewal.lost.wait(1)
+        world.leases.away = False
+        assert not renewal.lost.wait(3)
+    renewal.check()
