@@ -25,6 +25,7 @@ from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..module_utils.entry_points.interruption import interruptible
 from ..module_utils.entry_points.invocation import EntryPoint, Invocation
 from ..module_utils.entry_points.module import missing_library
 from ..module_utils.model.errors import AddonError
@@ -71,8 +72,10 @@ class AddonAction(ActionBase):
             progress=display.display,
             process=os.getppid(),
         )
+        parameters = validated.validated_parameters
         try:
-            result = self.ENTRY_POINT.call(validated.validated_parameters, invocation).to_ansible()
+            with interruptible(parameters.get("run")):
+                result = self.ENTRY_POINT.call(parameters, invocation).to_ansible()
         except AddonError as error:
             result = {"failed": True, "msg": str(error)}
         twice = [f"Both option {one['option']} and its alias {one['alias']} are set." for one in validated._warnings]

@@ -30,7 +30,7 @@ class AdmissionWebhook:
     def __init__(self, folder: Path, failures: int) -> None:
         self.calls: Counter[bool] = Counter()
         self._failures = failures
-        self._certificate, key = _certificate(folder)
+        self._certificate, key = certificate_of_loopback(folder)
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self._certificate, key)
@@ -75,10 +75,10 @@ class AdmissionWebhook:
         return Handler
 
 
-def _certificate(folder: Path) -> tuple[Path, Path]:
-    """Files of a certificate that is its own authority, and of its key."""
+def certificate_of_loopback(folder: Path) -> tuple[Path, Path]:
+    """Files of a certificate for 127.0.0.1 that is its own authority, and of its key."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "webhook")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "loopback")])
     now = datetime.datetime.now(datetime.UTC)
     address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
     made = (
@@ -93,7 +93,7 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
-    certificate, private = folder / "webhook.crt", folder / "webhook.key"
+    certificate, private = folder / "loopback.crt", folder / "loopback.key"
     certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
     private.write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())

@@ -1,69 +1,191 @@
-"""A run that is killed while it applies: the next one completes it, and no object is ever without an inventory."""
+"""A run that is killed or interrupted: the next one completes it, and no object is ever without an inventory."""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from local_cluster import Cluster
 from tests.integration.audit import Audit
+from tests.integration.child_run import ChildRuns, Deadly, Ended
+from tests.integration.fault_proxy import Asked, Fault, FaultProxy
 from tests.integration.kubectl import Kubectl, inventory, title, wait_until
 from tests.integration.objects import config_map
 from tests.integration.scene import Scene
+from tests.integration.story import OWNER, Story
 
 OBJECTS = 60
+SEED = 6
 
 
-@pytest.mark.parametrize("killed", ["everything", "the playbook alone"])
-def test_the_next_run_completes_a_killed_one(scene: Scene, kubectl: Kubectl, audit: Audit, killed: str) -> None:
-    name = f"killed-{killed.rpartition(' ')[2]}"
-    many = [config_map(f"number-{number}") for number in range(OBJECTS)]
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> ChildRuns:
+    return ChildRuns(tmp_path_factory.mktemp("runtime"))
+
+
+@pytest.fixture(scope="module")
+def new_story(
+    bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Story]:
+    return lambda name: Story(name, tmp_path_factory.mktemp("story"), kubectl)
+
+
+class Undisturbed:
+    """What each version leaves when nothing is killed, and the write requests that it takes."""
+
+    def __init__(self, story: Story, kubeconfig: Path, runs: ChildRuns) -> None:
+        self.states: list[dict[str, Any]] = []
+        self.writes: list[int] = []
+        for commit in (story.first, story.second):
+            commit()
+            ended = runs.sync(story, kubeconfig)
+            assert ended.synced, ended
+            self.states.append(story.state())
+            self.writes.append(ended.writes)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(new_story: Callable[[str], Story], bootstrapped: Cluster, runs: ChildRuns) -> Undisturbed:
+    return Undisturbed(new_story("killed-never"), bootstrapped.kubeconfig, runs)
+
+
+@pytest.fixture(scope="module")
+def killed(
+    new_story: Callable[[str], Story], undisturbed: Undisturbed, bootstrapped: Cluster, runs: ChildRuns
+) -> Callable[[str, float, float], None]:
+    """Plays a story in which the run of each version is killed once, and completed by the next."""
+
+    def play(name: str, first: float, second: float) -> None:
+        """:param first: where in the run of the first version, from 0 (its first write) to 1 (its last)."""
+        story = new_story(name)
+        for version, (commit, where) in enumerate([(story.first, first), (story.second, second)]):
+            commit()
+            writes = undisturbed.writes[version]
+            deadly = Deadly(1 + round(where * (writes - 1)), after=int(where * 1000) % 2 == 0)
+            ended = runs.sync(story, bootstrapped.kubeconfig, deadly=deadly)
+            assert ended == Ended(killed=True), f"{deadly} of {writes}: {ended}"
+            nothing_without_inventory(story)
+
+            start = time.monotonic()
+            ended = runs.sync(story, bootstrapped.kubeconfig)
+            assert ended.synced, f"{deadly}: {ended}"
+            assert time.monotonic() - start < 50, "it waited for the lock of a process that is gone"
+            assert story.state() == undisturbed.states[version], f"{deadly}"
+            assert not list(runs.runtime.iterdir()), "the folder of the killed run, with its login, is still there"
+
+    return play
+
+
+def nothing_without_inventory(story: Story) -> None:
+    record = story.kubectl.find("addon.rendimiento.ai", story.name)
+    if record or story.kubectl.find("namespace", story.name):
+        assert story.live().keys() <= inventory(record or {}).keys()
+
+
+def test_the_next_run_completes_one_that_was_killed(killed: Callable[[str, float, float], None]) -> None:
+    killed("killed-midway", 0.4, 0.701)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(25))
+def test_the_next_run_completes_one_that_was_killed_anywhere(
+    killed: Callable[[str, float, float], None], number: int
+) -> None:
+    """25 stories with two kills each; the points lie evenly, in an order of their own for each version."""
+    points = [point / 24 for point in range(25)]
+    random.Random(SEED).shuffle(points)
+    killed(f"killed-at-{number}", number / 24, points[number])
+
+
+# Whole playbooks: Ansible's workers outlive it
+
+
+@pytest.fixture(scope="module")
+def slow(bootstrapped: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
+    """The cluster, but every write to a ConfigMap takes a while, so that a run can be hit in the middle."""
+
+    def delayed(asked: Asked) -> Fault:
+        return "delay" if asked.writes and "/configmaps/" in asked.path else "none"
+
+    with FaultProxy(bootstrapped.kubeconfig, tmp_path_factory.mktemp("proxy"), delayed) as proxy:
+        yield proxy
+
+
+def processes_below(pid: int) -> list[int]:
+    """A process and its descendants."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [pid, *(each for child in children for each in processes_below(int(child)))]
+
+
+def lives(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "playbook-killed",
+        "SIGTERM",
+        pytest.param("everything-killed", marks=pytest.mark.long),
+        pytest.param("SIGINT", marks=pytest.mark.long),
+    ],
+)
+def test_a_playbook_that_is_stopped(scene: Scene, slow: FaultProxy, kubectl: Kubectl, audit: Audit, how: str) -> None:
+    name = f"stopped-{how.lower()}"
+    many = [config_map(f"number-{number:02}") for number in range(OBJECTS)]
     scene.repository.addon(name, *many, createNamespace=True)
     scene.repository.commit()
 
+    def written() -> int:
+        return sum(each.resource == "configmaps" and each.namespace == name for each in audit.peek(mark).writes)
+
     mark = audit.mark()
-    run = scene.playbooks.start("sync", scene.variables(workers=1))
-    written = 0
-    while written < 5:
-        assert run.poll() is None, "the run ended before it could be killed"
-        written = sum(each.resource == "configmaps" for each in audit.peek(mark).writes if each.namespace == name)
-        time.sleep(0.005)
-    if killed == "everything":
-        os.killpg(run.pid, signal.SIGKILL)
+    run = scene.playbooks.start("sync", scene.variables(workers=2, kubeconfig=str(slow.kubeconfig)))
+    wait_until(lambda: run.poll() is not None or written() >= 5, "something is written", 60, 0.01)
+    assert run.poll() is None, "the run ended before it could be stopped"
+    processes = processes_below(run.pid)
+    before = written()
+    match how:
+        case "everything-killed":
+            for each in processes:
+                os.kill(each, signal.SIGKILL)
+        case "playbook-killed":
+            os.kill(run.pid, signal.SIGKILL)
+        case _:
+            os.kill(run.pid, getattr(signal, how))
+    run.wait(60)
+    wait_until(lambda: not any(map(lives, processes)), "the workers have stopped", 60)
+
+    # The worker that outlived it did not go on for long; what it wrote is in the inventory, as is all else.
+    found = {title(each) for each in kubectl.list("configmaps", f"{OWNER}={name}")}
+    assert before <= len(found) < OBJECTS
+    assert found <= inventory(kubectl.record(name)).keys()
+    left = kubectl.find("lease", f"addon-{name}", "rendimiento-system")
+    if how == "everything-killed":
+        assert left, "nobody can have given it back"
     else:
-        run.kill()
-    run.wait()
-
-    # The inventory was written before the first object was.
-    recorded = inventory(kubectl.record(name))
-    found = {title(each) for each in kubectl.list("configmaps", f"rendimiento.ai/addon={name}")}
-    assert found, "nothing was applied before the kill"
-    assert found <= recorded.keys()
-    assert kubectl.phase(name) != "Synced"
-
-    if killed == "the playbook alone":
-        # A worker outlives its parent for the rest of its task, and stops renewing the lock.
-        wait_until(lambda: not lives(run.pid), "the worker has stopped")
-    assert kubectl.find("lease", f"addon-{name}", "rendimiento-system"), "the killed run still holds its lock"
-    # A minute is not worth waiting for: the lock of a run that does not show up for a second counts as abandoned.
-    kubectl.merge("lease", f"addon-{name}", {"spec": {"leaseDurationSeconds": 1}}, "rendimiento-system")
+        assert left is None
+        assert kubectl.phase(name) == "Error"
+        reason = "the process that started this run is gone" if how == "playbook-killed" else "the run was interrupted"
+        assert kubectl.record(name)["status"]["message"] == f"{reason}. Run again"
+        assert scene.playbooks.left_behind() == []
 
     result = scene.sync().succeeded()
     assert result.phases == {name: "Synced"}
-    assert "waiting for the lock" in result.output
-    installed = {title(each) for each in kubectl.list("configmaps", f"rendimiento.ai/addon={name}")}
+    installed = {title(each) for each in kubectl.list("configmaps", f"{OWNER}={name}")}
     assert len(installed) == OBJECTS
-    states = inventory(kubectl.record(name))
-    assert states == dict.fromkeys([*installed, f"Namespace {name}"], "applied")
+    assert inventory(kubectl.record(name)) == dict.fromkeys([*installed, f"Namespace {name}"], "applied")
     assert kubectl.find("lease", f"addon-{name}", "rendimiento-system") is None
-
-
-def lives(group: int) -> bool:
-    """Whether a process of this group still runs."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True
+    assert scene.playbooks.left_behind() == []
+    created = [each.name for each in audit.since(mark).writes if each.namespace == name and each.code == 201]
+    assert len(created) == len(set(created)), "something was created twice"

@@ -8,6 +8,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ..model.errors import AddonError
+from .interruption import interruptible
 from .invocation import EntryPoint, Invocation
 
 LIBRARIES = {"kubernetes": "kubernetes", "yaml": "PyYAML", "jsonpatch": "jsonpatch", "jsonschema": "jsonschema"}
@@ -30,7 +31,8 @@ def run_module(entry_point: EntryPoint, **constraints: Any) -> None:
         module.fail_json(msg=missing)
     invocation = Invocation(check=module.check_mode, diff=module._diff, progress=lambda message: None)
     try:
-        result = entry_point.call(module.params, invocation).to_ansible()
+        with interruptible(module.params.get("run")):
+            result = entry_point.call(module.params, invocation).to_ansible()
     except AddonError as error:
         module.fail_json(msg=str(error))
     for warning in result.pop("warnings", []):

@@ -226,6 +226,10 @@ class RunDirectory:
     def outcome(self, name: str) -> Outcome:
         return self._load_optional(f"outcome/{name}.json", Outcome) or Outcome(name)
 
+    def outcomes(self) -> Iterator[Outcome]:
+        for path in sorted((self.path / "outcome").glob("*.json")):
+            yield self._load(f"outcome/{path.name}", Outcome)
+
     def save_outcome(self, outcome: Outcome) -> None:
         self._save(f"outcome/{outcome.name}.json", outcome)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..cluster.access import AccessOptions, Credential, resolve
-from ..cluster.client import Client
+from ..cluster.client import RETRY_WINDOW, Client
 from ..cluster.discovery import DEFINITIONS, Discovery, discover
 from ..cluster.kubeconfig import kubeconfig_of, secrets_of
 from ..cluster.openapi import OpenApi
@@ -43,9 +43,13 @@ Progress = Callable[[str], None]
 
 
 class Session:
-    """:raises RunDirectoryError: when the folder is not that of a run on this host."""
+    """:param retry_window: seconds, for the requests of its clients.
 
-    def __init__(self, path: str) -> None:
+    :raises RunDirectoryError: when the folder is not that of a run on this host.
+    """
+
+    def __init__(self, path: str, *, retry_window: float = RETRY_WINDOW) -> None:
+        self._retry_window = retry_window
         self.directory = RunDirectory.open(path)
         self.info: RunInfo = self.directory.info
         self.mutex = threading.Lock()
@@ -177,6 +181,7 @@ class Session:
             workers=self.info.options.workers,
             files=self.directory.folder("credential"),
             on_unauthorized=self._renewed,
+            retry_window=self._retry_window,
             # It did when the run began: a server that is away now restarts, and is waited for.
             answered=True,
         )
