@@ -75,7 +75,7 @@ def _sync(
     os.environ["XDG_RUNTIME_DIR"] = str(runtime)
     counter = _Counter(deadly, patience)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Client, "_send", counter.sends(Client._send))
+        patch.setattr(Client, "_exchange", counter.sends(Client._exchange))
         run = story.sync(kubeconfig)
     sender.send(Ended(False, run.failure, run.outcome.unrecorded, counter.writes))
 
@@ -90,12 +90,12 @@ class _Counter:
         self._mutex = threading.Lock()
 
     def sends(self, send: Any) -> Any:
-        def counted(client: Client, method: str, url: str, *others: Any) -> Any:
+        def counted(client: Client, method: str, url: str, *others: Any, **options: Any) -> Any:
             client.retry_window = self._patience
             deadly = self._count() if method != "GET" and "dryRun" not in url else None
             if deadly and not deadly.after:
                 os.kill(os.getpid(), signal.SIGKILL)
-            answer = send(client, method, url, *others)
+            answer = send(client, method, url, *others, **options)
             if deadly:
                 os.kill(os.getpid(), signal.SIGKILL)
             return answer
