@@ -72,7 +72,7 @@ def _platform_namespace_rules() -> list[dict[str, Any]]:
     return [
         _rule(["coordination.k8s.io"], ["leases"], MANAGE),
         _rule([""], ["secrets"], MANAGE),
-        _rule([""], ["serviceaccounts"], ["impersonate"], [ACTING_SERVICE_ACCOUNT]),
+        _rule([""], ["serviceaccounts"], ["get", "impersonate"], [ACTING_SERVICE_ACCOUNT]),
     ]
 
 

@@ -66,6 +66,11 @@ class Request:
         return self.verb in _WRITING and not self.dry_run and self._object.get("apiGroup", "") not in _QUESTIONS
 
     @property
+    def asks_to_write(self) -> bool:
+        """Whether its verb is a writing one, of whatever it is: a dry run and a review, too."""
+        return self.verb in _WRITING
+
+    @property
     def on_record(self) -> bool:
         return self.resource == _RECORDS and self._object.get("apiGroup") == "rendimiento.ai"
 
@@ -90,6 +95,11 @@ class Requests(list[Request]):
     def writes(self) -> Requests:
         """Without reads and dry runs."""
         return Requests(request for request in self if request.writes)
+
+    @property
+    def with_writing_verbs(self) -> Requests:
+        """Also dry runs, and questions that are asked with a POST."""
+        return Requests(request for request in self if request.asks_to_write)
 
     @property
     def on_objects(self) -> Requests:

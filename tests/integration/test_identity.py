@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
+from local_cluster import Cluster
+from tests.integration.audit import Audit
+from tests.integration.engine import Engine
+from tests.integration.identities import account, grant, log_in, rule
+from tests.integration.kubectl import Kubectl
 from tests.integration.objects import config_map, deployment
 from tests.integration.scene import Observed, Scene
 
+_NUMBERS = count()
 ACTING = "system:serviceaccount:rendimiento-system:rendimiento-addons"
 
 
@@ -32,9 +42,14 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
     acting = scene.observe(user="platform", impersonate=ACTING)
 
     settings = config_map("settings", data={"version": "2"})
-    repository.addon("served", deployment("app"), settings, createNamespace=True)
+    repository.addon("served", deployment("app"), settings, config_map("comes"), createNamespace=True)
+    broken = deployment("broken")
+    broken["spec"]["template"]["spec"]["hostNetwork"] = "maybe"
+    repository.addon("served-badly", broken, namespace="served")
     repository.commit()
     viewed = scene.observe(user="viewer", check=True, diff=True, fail_on=["Error", "unknown"])
+    repository.remove(repository.file_of("served-badly"))
+    repository.commit()
     return Story(acting, viewed, scene.observe(user="platform"))
 
 
@@ -60,9 +75,23 @@ def test_nothing_is_refused_on_the_way(story: Story) -> None:
     assert not [str(request) for request in story.acting.requests if request.code in (401, 403)]
 
 
-def test_a_viewer_can_preview_and_writes_nothing(story: Story) -> None:
-    assert not story.viewed.requests.writes, story.viewed.requests.writes
+def test_a_viewers_preview_has_no_writing_verb_in_the_audit_log(story: Story) -> None:
+    """No dry run and no review either: the viewer may do neither, and reads alone tell enough."""
     assert story.viewed.requests.users() == {"viewer"}
+    assert not story.viewed.requests.with_writing_verbs, story.viewed.requests.with_writing_verbs
+    assert {request.verb for request in story.viewed.requests} <= {"get", "list", "watch"}
+    note = "this preview only reads, since its user may not read the Secret addon-key"
+    assert story.viewed.result.output.count(note) == 1
+    assert "rendimiento-addons-previewer" in story.viewed.result.output
+
+
+def test_what_reading_tells_is_told(story: Story) -> None:
+    result = story.viewed.result
+    counts = result.counts("served")
+    assert (counts["created"], counts["pruned"]) == (1, 1)
+    assert "ConfigMap served/comes (create, unknown)" in result.output
+    assert "ConfigMap served/goes (prune, verified)" in result.output
+    assert "its schema refuses it: spec.template.spec.hostNetwork" in result.why("served-badly")
 
 
 def test_what_a_viewer_can_not_check_is_unknown(story: Story) -> None:
@@ -83,3 +112,112 @@ def test_missing_rights_are_named_and_nothing_is_lost(story: Story) -> None:
     assert not story.bare.requests.on_objects.writes
     assert "ConfigMap served/goes" in story.bare.objects
     assert story.bare.objects["ConfigMap served/settings"]["data"] == {"version": "1"}
+
+
+# Acting as an account
+
+
+@pytest.fixture(scope="module")
+def people(kubectl: Kubectl) -> str:
+    """A namespace with a service account that has no rights."""
+    kubectl.run("create", "namespace", "people")
+    kubectl.run("--namespace", "people", "create", "serviceaccount", "powerless")
+    return "people"
+
+
+@pytest.fixture
+def engine(new_scene: Callable[[str], Scene], bootstrapped: Cluster) -> Engine:
+    """Over one add-on, as the administrator."""
+    scene = new_scene(f"account-{next(_NUMBERS)}")
+    scene.repository.addon("never-installed", config_map("settings"))
+    scene.repository.commit()
+    return Engine(scene.repository.path, scene.repository.folder, bootstrapped.kubeconfig, scene.cache)
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (account("people", "absent"), "service account people/absent does not exist. Correct the name, or run "),
+        (account("nowhere", "powerless"), "service account nowhere/powerless does not exist"),
+        ("system:serviceaccount:powerless", "is no name of a service account. Give system:serviceaccount:NAMESPACE:"),
+    ],
+)
+def test_an_account_that_does_not_exist_is_told_before_anything(
+    engine: Engine, people: str, audit: Audit, name: str, said: str, check: bool
+) -> None:
+    mark = audit.mark()
+    with pytest.raises(AddonError) as raised:
+        acting_as(engine, name).run(check=check)
+    assert said in str(raised.value)
+    assert str(raised.value).startswith("addon_impersonate: ")
+    assert not audit.since(mark).with_writing_verbs
+
+
+def test_who_may_not_look_for_the_account_has_it_asked_itself(
+    engine: Engine, people: str, bootstrapped: Cluster, kubectl: Kubectl, tmp_path: Path
+) -> None:
+    """The account can say that it does not exist where all accounts may look at accounts."""
+    login = log_in(bootstrapped, kubectl, people, "blind", tmp_path)
+    names = {"resourceNames": ["absent", "powerless"]}
+    blind = [rule("", "serviceaccounts", "impersonate") | names, rule("rendimiento.ai", "addons", "get list")]
+    grant(kubectl, "blind", account(people, "blind"), blind)
+    with pytest.raises(AddonError, match="people/absent does not exist") as raised:
+        grant(kubectl, "look", account(people, "absent"), [rule("", "serviceaccounts", "get")])
+        acting_as(engine, account(people, "absent"), login).run(check=True)
+    assert "addon_impersonate" in str(raised.value)
+    # One that is there and may do nothing: no error of the account, but of all that it should do.
+    run = acting_as(engine, account(people, "powerless"), login).run(check=True)["never-installed"]
+    assert run.planned is not None and run.planned.counts() == {"blocked": 1, "unknown": 1}
+
+
+@pytest.mark.parametrize(
+    ("case", "rights"),
+    [
+        ("nothing", []),
+        ("another", [rule("", "serviceaccounts", "impersonate") | {"resourceNames": ["other"]}]),
+        ("constrained", [rule("authentication.k8s.io", "serviceaccounts", "impersonate:serviceaccount")]),
+    ],
+)
+def test_who_may_not_act_as_the_account_is_told_so_before_anything(
+    engine: Engine,
+    people: str,
+    bootstrapped: Cluster,
+    kubectl: Kubectl,
+    audit: Audit,
+    tmp_path: Path,
+    case: str,
+    rights: list[dict[str, Any]],
+) -> None:
+    """Each of the texts in which the server says it."""
+    user = f"without-{case}"
+    login = log_in(bootstrapped, kubectl, people, user, tmp_path)
+    grant(kubectl, user, account(people, user), [rule("rendimiento.ai", "addons", "get list"), *rights])
+    mark = audit.mark()
+    with pytest.raises(AddonError) as raised:
+        acting_as(engine, account(people, "powerless"), login).run(check=True)
+    said = str(raised.value)
+    assert f'user "{account(people, user)}" may not act as {account(people, "powerless")}. ' in said
+    assert "addon_platform_subjects, or leave addon_impersonate empty" in said
+    assert not audit.since(mark).with_writing_verbs
+
+
+def test_constrained_impersonation_is_enough(
+    engine: Engine, people: str, bootstrapped: Cluster, kubectl: Kubectl, tmp_path: Path
+) -> None:
+    """Of servers that know it: the right to act as the account in these requests alone."""
+    login = log_in(bootstrapped, kubectl, people, "constrained", tmp_path)
+    verbs = "get list watch create patch delete"
+    constrained = [
+        rule("rendimiento.ai", "addons", "get list"),
+        rule("authentication.k8s.io", "serviceaccounts", "impersonate:serviceaccount"),
+        rule("*", "*", " ".join(f"impersonate-on:serviceaccount:{verb}" for verb in verbs.split())),
+    ]
+    grant(kubectl, "constrained", account(people, "constrained"), constrained)
+    run = acting_as(engine, ACTING, login).run(check=True)["never-installed"]
+    assert run.planned is not None
+    assert "namespace never-installed does not exist" in run.planned.gate_reason
+
+
+def acting_as(engine: Engine, name: str, kubeconfig: Path | None = None) -> Engine:
+    return replace(engine, impersonate=name, kubeconfig=kubeconfig or engine.kubeconfig)

@@ -103,6 +103,7 @@ class Client:
         when needed, and removed with the client.
     :param on_unauthorized: gives a fresh login when the server no longer accepts this one; called once per login.
     :param retry_window: seconds, see ``RETRY_WINDOW``.
+    :param reads_only: send nothing but reads: no dry run, and no question that is asked with a POST.
     """
 
     def __init__(
@@ -115,9 +116,11 @@ class Client:
         on_unauthorized: Callable[[], Credential] | None = None,
         retry_window: float = RETRY_WINDOW,
         answered: bool = False,
+        reads_only: bool = False,
     ) -> None:
         self.impersonate = impersonate
         self.workers = workers
+        self.reads_only = reads_only
         self.retry_window = retry_window
         self._files = files
         self._on_unauthorized = on_unauthorized
@@ -309,6 +312,8 @@ class Client:
         :raises ClusterError: the login may not act as the wanted account.
         :raises UnreachableError: no answer; for a create also when it may have been carried out.
         """
+        if self.reads_only and method != "GET":
+            raise ClusterError("the API server was not asked, since this preview only reads")
         url = f"{path}?{urlencode(query)}" if query else path
         data = body if isinstance(body, bytes) or body is None else _json(body)
         headers = {"Accept": accept} if data is None else {"Accept": accept, "Content-Type": content_type}
@@ -397,8 +402,8 @@ class Client:
             right = REFUSED_RIGHT.search(error.text)
             return ClusterError(
                 f'user "{right["user"] if right else credential.source}" may not act as {self.impersonate}',
-                hint="grant it the verb impersonate on that service account, as rendimiento.addons.bootstrap does,"
-                " or leave addon_impersonate empty",
+                hint="grant it the verb impersonate on that service account, as rendimiento.addons.bootstrap does"
+                " for addon_platform_subjects, or leave addon_impersonate empty",
             )
         return error
 

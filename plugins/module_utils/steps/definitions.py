@@ -23,17 +23,24 @@ from ..cluster.client import ApiError, Client
 from ..cluster.discovery import Discovery, discover
 from ..model.definition import Definition, claimed_name, dependency_order, parse_definition
 from ..model.errors import AddonError, CacheError, CredentialError, DefinitionError, DocumentError, RepositoryError
-from ..model.names import KEY_FIELD, KEY_SECRET, RECORD_CRD, SOURCE_ANNOTATION
+from ..model.names import KEY_FIELD, KEY_SECRET, PREVIEWER_ROLE, RECORD_CRD, SOURCE_ANNOTATION
 from ..model.record import Record, record_manifest
 from ..model.run_directory import InvalidDefinition, RunDirectory, RunInfo, RunOptions, SourcedDefinition
 from ..model.run_process import mark_of
 from ..model.wording import listed
 from ..repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
 from ..repository.remote import fetch, is_url
+from .acting_account import check_acting_account
 from .records import apply_record, bootstrap_error, list_records
 from .removals import removed_addons
 from .session import save_credential
 from .tombstones import read_tombstone
+
+_READS_ONLY = (
+    f"this preview only reads, since its user may not read the Secret {KEY_SECRET}, as whoever may write can: nothing "
+    "is dry-run, and what reading does not tell is unknown. For a full preview bind the user to the role "
+    f"{PREVIEWER_ROLE} and give addon_impersonate"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +139,20 @@ def _open_run(
     warnings: list[str],
 ) -> DefinitionsResult:
     options = request.options
-    client = Client(credential, workers=options.workers, files=directory.folder("credential"))
+    login = directory.folder("credential")
+    client = Client(credential, workers=options.workers, files=login)
     discovery = discover(client)
     records = list_records(client)
-    key = _read_key(client, options.state_namespace, required=not request.check and records is not None)
+    key, hidden = _read_key(client, options.state_namespace, required=not request.check and records is not None)
     if records is None and not request.check:
         raise bootstrap_error(f"kind {RECORD_CRD}")
     if key is None and not request.check:
         raise bootstrap_error(f"Secret {options.state_namespace}/{KEY_SECRET}")
+    if options.impersonate:
+        acting = Client(credential, impersonate=options.impersonate, files=login, answered=True)
+        check_acting_account(client, acting, options.state_namespace)
+    # Who may not even read the key has no rights to write either; asking for them would be a writing request itself.
+    reads_only = request.check and hidden and not options.impersonate
     known = records or {}
     _check_dependencies(files)
     order, cycles = dependency_order({name: sourced.definition for name, sourced in files.valid.items()})
@@ -170,7 +183,14 @@ def _open_run(
         others=[name for name in order if name not in chosen],
         invalid=[item for item in files.invalid if item.name in chosen or not item.name],
         removed=[name for name in removed if name in chosen],
-        warnings=[*warnings, *filter(None, [checkout.news]), *_uncommitted(checkout, request.revision), *doubts],
+        reads_only=reads_only,
+        warnings=[
+            *([_READS_ONLY] if reads_only else []),
+            *warnings,
+            *filter(None, [checkout.news]),
+            *_uncommitted(checkout, request.revision),
+            *doubts,
+        ],
         process=mark_of(request.process, directory.path),
     )
     written = _write_records(client, checkout, files, info, known)
@@ -360,16 +380,16 @@ def _recall(client: Client, info: RunInfo, records: dict[str, Record]) -> None:
             info.invalid.append(InvalidDefinition("", name, str(error)))
 
 
-def _read_key(client: Client, namespace: str, *, required: bool) -> bytes | None:
-    """The cluster's hash key; ``None`` when it is absent, or may not be read in a preview."""
+def _read_key(client: Client, namespace: str, *, required: bool) -> tuple[bytes | None, bool]:
+    """The cluster's hash key; ``None`` when it is absent, or may not be read in a preview, which is then said."""
     path = f"/api/v1/namespaces/{namespace}/secrets/{KEY_SECRET}"
     try:
         data = client.get(path).body.get("data") or {}
     except ApiError as error:
         if error.status == 404 or (error.forbidden and not required):
-            return None
+            return None, error.forbidden
         raise
-    return base64.b64decode(data[KEY_FIELD]) if data.get(KEY_FIELD) else None
+    return (base64.b64decode(data[KEY_FIELD]) if data.get(KEY_FIELD) else None), False
 
 
 def facts_of_record(definition: Definition, record: Record) -> dict[str, object]:

@@ -165,6 +165,9 @@ class SourcePlanner:
         path = path_of(resource, item.key.namespace, item.key.name)
         for _attempt in range(_READ_ATTEMPTS):
             live = self.session.acting.find(path)
+            if self.session.info.reads_only:
+                self._look_at(made, item, live)
+                return
             absorbed = absorbed_at_adoption(live, item.manifest["apiVersion"]) if live else []
             body = self._bodies.of(item, live, absorbed)
             if item.key.group_kind == ("", "Secret") or self._hides_fields:
@@ -197,6 +200,19 @@ class SourcePlanner:
         if made.action != "blocked" and item.key.group_kind in self._changing_kinds:
             made.verdict, made.reason = "simulated", f"the definition of {item.key.kind} changes with this run"
             self._check_offline(made, body.manifest)
+
+    def _look_at(self, made: PlanItem, item: BundleObject, live: Manifest | None) -> None:
+        """Plan with reads alone: whether the object is there, and what its schema says of it."""
+        body = self._bodies.of(item, live, [])
+        self.states.know(live, body.manifest)
+        made.reason = "no right to dry-run it: this preview only reads"
+        if live is None:
+            made.action = "create"
+            self.states.note(item.key, None, body.manifest)
+        else:
+            made.owner = (live["metadata"].get("labels") or {}).get(OWNER_LABEL, "")
+            made.uid = live["metadata"]["uid"]
+        self._check_offline(made, body.manifest)
 
     def _note(self, made: PlanItem, item: BundleObject, body: Body) -> None:
         made.body = body.manifest if body.manifest != item.manifest else None

@@ -184,6 +184,7 @@ class Session:
             retry_window=self._retry_window,
             # It did when the run began: a server that is away now restarts, and is waited for.
             answered=True,
+            reads_only=self.info.reads_only,
         )
 
     @contextmanager
