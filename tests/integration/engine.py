@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import AccessOptions
@@ -28,7 +28,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.steps.plan impo
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.prune import prune
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.queue import queue
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.render import render
-from ansible_collections.rendimiento.addons.plugins.module_utils.steps.session import Session
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.session import Progress, Session
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class Engine:
     """:param repository: the gitops checkout. :param folder: its folder of definition files.
 
     :param impersonate: as ``addon_impersonate``.
+    :param progress: gets the lines that people see while add-ons are converged.
     """
 
     repository: Path
@@ -62,12 +63,13 @@ class Engine:
     cache: Path
     impersonate: str = ""
     state_namespace: str = DEFAULT_STATE_NAMESPACE
+    progress: Progress = field(default=lambda _line: None)
 
     def run(self, *, check: bool) -> dict[str, AddonRun]:
         """A run over all add-ons of the folder, or its check mode: by name, what became of each."""
         session = self._open(check)
         try:
-            return _run(session, check=check)
+            return _run(session, self.progress, check=check)
         finally:
             session.directory.remove()
 
@@ -89,7 +91,7 @@ class Engine:
         return Session(str(opened.directory.path))
 
 
-def _run(session: Session, *, check: bool) -> dict[str, AddonRun]:
+def _run(session: Session, progress: Progress, *, check: bool) -> dict[str, AddonRun]:
     names = session.info.order
     assert not session.info.invalid, session.info.invalid
     for name in names:
@@ -98,7 +100,7 @@ def _run(session: Session, *, check: bool) -> dict[str, AddonRun]:
         _attempt(lambda name=name: plan(session, name, _say_nothing))  # type: ignore[misc]
     queued = queue(session)
     planned = {name: session.directory.plan(name) for name in names}
-    failures = {} if check else {name: _converge(session, name) for name in queued.converge}
+    failures = {} if check else {name: _converge(session, name, progress) for name in queued.converge}
     return {
         name: AddonRun(
             name,
@@ -113,10 +115,10 @@ def _run(session: Session, *, check: bool) -> dict[str, AddonRun]:
     }
 
 
-def _converge(session: Session, name: str) -> str:
+def _converge(session: Session, name: str, progress: Progress) -> str:
     """What ``converge.yml`` of the role does with one add-on; the error that ended it, if one did."""
     try:
-        _sync(session, name)
+        _sync(session, name, progress)
     except AddonError as error:
         end(session, name, "Error", str(error))
         return str(error)
@@ -126,20 +128,20 @@ def _converge(session: Session, name: str) -> str:
         release(session, name)
 
 
-def _sync(session: Session, name: str) -> None:
-    beginning = begin(session, name, _say_nothing)
+def _sync(session: Session, name: str, progress: Progress) -> None:
+    beginning = begin(session, name, progress)
     assert beginning.active, f"{name}: {beginning.reason}"
-    render(session, name, _say_nothing)
-    made = plan(session, name, _say_nothing)
+    render(session, name, progress)
+    made = plan(session, name, progress)
     match made.gate:
         case "adoption" | "hooks":
             end(session, name, "Blocked", made.gate_reason)
         case "manual-sync":
             end(session, name, "OutOfSync", made.gate_reason)
         case _:
-            apply(session, name, "prerequisites", _say_nothing)
-            apply(session, name, "all", _say_nothing)
-            prune(session, name, _say_nothing)
+            apply(session, name, "prerequisites", progress)
+            apply(session, name, "all", progress)
+            prune(session, name, progress)
             end(session, name, "Synced", "")
 
 

@@ -27,7 +27,8 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.discove
     path_of,
 )
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.lease import LeaseLock, Renewal
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.readiness import Readiness, wait_until_ready
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.readiness_rules import Readiness
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.readiness_watch import ReadinessWatch
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.snapshot import Snapshot, take
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.world import read_world
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import (
@@ -407,10 +408,10 @@ class Waiting:
         self.lines: list[str] = []
 
     def __call__(self, *objects: Manifest, timeout: float = 30.0) -> dict[ObjectKey, Readiness]:
-        keys = [(key_of(one), one["apiVersion"].rpartition("/")[2]) for one in objects]
-        return wait_until_ready(
-            self.client, self.discovery, keys, addon=ADDON, timeout=timeout, progress=self.lines.append
-        )
+        with ReadinessWatch(self.client, lambda: self.discovery, addon=ADDON) as watch:
+            for one in objects:
+                watch.follow(key_of(one), one["apiVersion"].rpartition("/")[2])
+            return watch.wait(map(key_of, objects), timeout, self.lines.append)
 
 
 @pytest.fixture

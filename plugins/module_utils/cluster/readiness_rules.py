@@ -7,19 +7,22 @@ running Job done. Kinds are told apart by group *and* kind: a ``Service`` of ano
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..model.objects import GroupKind, Manifest, split_api_version
+from ..model.ready_rules import ReadyRule
 from ..model.shapes import mapping_of, mappings_of
 from ..model.wording import shortened
+from .pod_reports import trouble_of_pod
 
 _REASON_LENGTH = 200
+_SECONDS_FOR_REFUSED_PODS = 30.0
 
-# Containers that the kubelet has tried to start for a while, or can't start at all.
-_HOPELESS = ("CrashLoopBackOff", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull")
 
+_CAN_NOT_SCALE = ("FailedGet", "FailedUpdate", "FailedCompute", "InvalidMetric", "InvalidSelector", "AmbiguousSelector")
+"""Beginnings of the reasons of an autoscaler that are no state of its own choosing, such as `ScalingDisabled`."""
 
 _RBAC = "rbac.authorization.k8s.io"
 _READY_ONCE_STORED: frozenset[GroupKind] = frozenset(
@@ -52,30 +55,50 @@ class Readiness:
     """``ready``, ``waiting`` (may become ready) or ``failed`` (does not, as far as one can tell), and why in words.
 
     :ivar again: seconds after which it is worth another look although the object did not change.
+    :ivar patience: seconds after which an object that still waits for the same reason counts as failed.
     """
 
     state: Literal["ready", "waiting", "failed"]
     reason: str = ""
     again: float = field(default=math.inf, compare=False)
+    patience: float = field(default=math.inf, compare=False)
 
 
 def assess(manifest: Manifest) -> Readiness:
     """What a live object, as the server returned it, says about itself."""
-    metadata = manifest["metadata"]
+    if unsettled := _unsettled(manifest):
+        return unsettled
+    group, _version = split_api_version(manifest["apiVersion"])
+    spec, status = mapping_of(manifest.get("spec")), mapping_of(manifest.get("status"))
+    rule = _RULES.get((group, manifest["kind"]))
+    if rule is None:
+        return _custom(status, manifest["metadata"].get("generation"))
+    if rule in _WORKLOADS and status.get("observedGeneration") is None:
+        return _waiting("its controller has not seen it yet")
+    return rule(spec, status)
+
+
+def assess_by(rules: Iterable[ReadyRule], manifest: Manifest) -> Readiness:
+    """The same by rules of a definition, all of which have to hold. They know no failure, only waiting."""
+    rules = list(rules)
+    if all(rule.at_once for rule in rules):
+        return _ready()
+    if unsettled := _unsettled(manifest):
+        return unsettled
+    lacking = next((text for rule in rules if (text := rule.lacking(manifest))), "")
+    return _waiting(lacking) if lacking else _ready()
+
+
+def _unsettled(manifest: Manifest) -> Readiness | None:
+    """What goes for objects of every kind: one that is going, or not seen by its controller yet, is not ready."""
+    metadata, status = manifest["metadata"], mapping_of(manifest.get("status"))
     if metadata.get("deletionTimestamp"):
         finalizers = ", ".join(metadata.get("finalizers") or [])
         return _waiting(f"is being deleted{f', held by {finalizers}' if finalizers else ''}")
-    group, _version = split_api_version(manifest["apiVersion"])
-    spec, status = mapping_of(manifest.get("spec")), mapping_of(manifest.get("status"))
     generation, observed = metadata.get("generation"), status.get("observedGeneration")
     if isinstance(generation, int) and isinstance(observed, int) and observed < generation:
         return _waiting("its controller has not seen the last change yet")
-    rule = _RULES.get((group, manifest["kind"]))
-    if rule is None:
-        return _custom(status, generation)
-    if rule in _WORKLOADS and observed is None:
-        return _waiting("its controller has not seen it yet")
-    return rule(spec, status)
+    return None
 
 
 def _ready(reason: str = "") -> Readiness:
@@ -147,7 +170,11 @@ def _daemon_set(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
 def _replica_set(spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
     wanted, available = _count(spec, "replicas", 1), _count(status, "availableReplicas")
     if available < wanted:
-        return _waiting(_replicas(available, wanted, "available", _conditions(status)))
+        conditions = _conditions(status)
+        waiting = _waiting(_replicas(available, wanted, "available", conditions))
+        # Pods that are refused may be let in later (a quota, an account that is made a moment after); not for long.
+        refused = _is_true(conditions, "ReplicaFailure")
+        return replace(waiting, patience=_SECONDS_FOR_REFUSED_PODS) if refused else waiting
     if (replicas := _count(status, "replicas")) > wanted:
         return _waiting(f"{replicas - wanted} surplus replicas still run")
     return _ready()
@@ -176,31 +203,15 @@ def _cron_job(spec: dict[str, Any], _status: dict[str, Any]) -> Readiness:
 
 
 def _pod(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    """A pod that crashes or lacks its image may start at the next try: what it needs may only just come up."""
     phase = status.get("phase")
     if phase == "Succeeded":
         return _ready("it has completed")
-    containers = [
-        container
-        for kind in ("initContainerStatuses", "containerStatuses")
-        for container in status.get(kind) or []
-        if isinstance(container, dict)
-    ]
-    if phase == "Failed":
-        ended = [mapping_of(mapping_of(container.get("state")).get("terminated")) for container in containers]
-        codes = [f"exit code {one['exitCode']}" for one in ended if one.get("exitCode")]
-        return _failed(_text(status.get("message")) or ", ".join(codes) or _text(status.get("reason")) or "it failed")
-    conditions = _conditions(status)
-    if _is_true(conditions, "Ready"):
+    if phase != "Failed" and _is_true(_conditions(status), "Ready"):
         return _ready()
-    for container in containers:
-        held = mapping_of(mapping_of(container.get("state")).get("waiting"))
-        if held.get("reason") in _HOPELESS:
-            return _failed(f"container {container.get('name')}: {held['reason']}")
-        if held.get("reason"):
-            return _waiting(f"container {container.get('name')}: {held['reason']}")
-    scheduled = conditions.get("PodScheduled", {})
-    if scheduled.get("status") == "False":
-        return _waiting(_text(scheduled.get("message")) or "it is not scheduled")
+    trouble = trouble_of_pod({"metadata": {"name": ""}, "status": status})
+    if trouble is not None:
+        return _failed(trouble.text) if trouble.final or phase == "Failed" else _waiting(trouble.text)
     return _waiting(_text(phase).lower() if phase and phase != "Running" else "it is not ready")
 
 
@@ -234,6 +245,21 @@ def _api_service(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
     if available.get("status") == "True":
         return _ready()
     return _waiting(_text(available.get("message")) or "it is not available")
+
+
+def _autoscaler(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
+    """Metrics come late, and what it scales runs without them: that it can't scale is worth a word, not a wait."""
+    conditions = _conditions(status)
+    for kind in ("AbleToScale", "ScalingActive"):
+        reason = _text(conditions.get(kind, {}).get("reason"))
+        if conditions.get(kind, {}).get("status") == "False" and reason.startswith(_CAN_NOT_SCALE):
+            return _ready(f"it can't scale: {_told(conditions[kind])}")
+    return _ready()
+
+
+def _accepted(_spec: dict[str, Any], _status: dict[str, Any]) -> Readiness:
+    """Works as far as the cluster has what it takes, such as load balancers, which many never have."""
+    return _ready()
 
 
 def _namespace(_spec: dict[str, Any], status: dict[str, Any]) -> Readiness:
@@ -294,6 +320,10 @@ _RULES: dict[GroupKind, Rule] = {
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _custom_resource_definition,
     ("apiregistration.k8s.io", "APIService"): _api_service,
     ("", "Namespace"): _namespace,
+    ("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
+    ("policy", "PodDisruptionBudget"): _accepted,
+    ("", "Service"): _accepted,
+    ("networking.k8s.io", "Ingress"): _accepted,
 }
 _WORKLOADS: tuple[Rule, ...] = (_deployment, _stateful_set, _daemon_set, _replica_set)
 """Their controllers always say which generation they have seen."""

@@ -56,6 +56,8 @@ class _Followed:
     """What is known of one object since it was asked for last; asking anew makes another one.
 
     :ivar due: when to look at it next, on the monotonic clock. :ivar newest: resourceVersion of the newest state seen.
+    :ivar judged: what it was called last, and ``since`` when; ``readiness`` is what becomes of that with time.
+    :ivar again: see ``Readiness``.
     """
 
     place: _Place
@@ -64,6 +66,9 @@ class _Followed:
     due: float = 0.0
     pause: float = _FIRST_PAUSE
     newest: int = 0
+    judged: Readiness = _UNSEEN
+    since: float = 0.0
+    again: float = math.inf
 
     @property
     def settled(self) -> bool:
@@ -71,6 +76,15 @@ class _Followed:
 
     def is_news(self, manifest: Manifest) -> bool:
         return _number(manifest) >= self.newest
+
+    def take(self, readiness: Readiness) -> None:
+        """The last word; ``due`` is left as it is."""
+        now = time.monotonic()
+        if readiness != self.judged:
+            self.judged, self.since = readiness, now
+        left = self.since + readiness.patience - now
+        self.readiness = readiness if left > 0 else Readiness("failed", readiness.reason)
+        self.again = min(readiness.again, left) if left > 0 else math.inf
 
 
 @dataclass(slots=True)
@@ -276,7 +290,7 @@ class ReadinessWatch:
             for key, followed in looked.items():
                 manifest = look.live.get(key)
                 if manifest is None or followed.is_news(manifest):
-                    followed.readiness = judged.get(key) or look.problem or _UNSEEN
+                    followed.take(judged.get(key) or look.problem or _UNSEEN)
                     followed.newest = _number(manifest) if manifest else followed.newest
                 followed.seen = True
             current = {key: one for key, one in looked.items() if self._followed.get(key) is one and not one.settled}
@@ -291,7 +305,7 @@ class ReadinessWatch:
                     continue
                 watched = key in labelled and place in self._watches
                 pause = _WATCH_SECONDS if watched else max(followed.pause, look.pause)
-                followed.due = now + min(pause, followed.readiness.again)
+                followed.due = now + min(pause, followed.again)
                 followed.pause = min(followed.pause * 1.5, _LONGEST_PAUSE)
             self._changed.notify_all()
 
@@ -355,8 +369,9 @@ class ReadinessWatch:
         readiness = self._judge(manifest)
         with self._changed:
             if followed.is_news(manifest):
-                followed.readiness, followed.newest = readiness, _number(manifest)
-                followed.due = math.inf if followed.settled else min(followed.due, time.monotonic() + readiness.again)
+                followed.take(readiness)
+                followed.newest = _number(manifest)
+                followed.due = math.inf if followed.settled else min(followed.due, time.monotonic() + followed.again)
                 self._changed.notify_all()
             return self._awaits(place)
 

@@ -20,6 +20,7 @@ from typing import Any
 from .definition_schema import DEFINITION_SCHEMA, DNS_LABEL
 from .errors import DefinitionError, DocumentError
 from .field_rules import path_of_pointer, why_never_ignored
+from .json_path import UNDERSTOOD, JsonPath
 from .urls import chart_repository_fault, git_repository_fault
 from .wording import dotted
 from .yaml_documents import read_one, reads_as_text
@@ -472,6 +473,13 @@ def _exactly_one(entry: dict[str, Any], names: tuple[str, ...], path: str) -> It
 
 def _ready_faults(entry: dict[str, Any], path: str) -> Iterator[_Fault]:
     yield from _exactly_one(entry, ("condition", "jsonPath", "wait"), path)
+    if entry["kind"] == "Secret" and not entry.get("group") and "wait" not in entry:
+        yield _Fault(f"{path}.kind", "Secrets are not read to find out whether they are ready")
+    if "jsonPath" in entry:
+        try:
+            JsonPath.parse(entry["jsonPath"])
+        except ValueError as error:
+            yield _Fault(f"{path}.jsonPath", f"{_shown(entry['jsonPath'])}is no path to a field: {error}", UNDERSTOOD)
     if entry.get("wait"):
         yield _Fault(f"{path}.wait", "only false has a meaning here")
     if "value" in entry and "jsonPath" not in entry:

@@ -119,9 +119,13 @@ _MASK = _record(
 
 _READY = _record(
     "Readiness rule",
-    "When objects of a kind count as ready: exactly one of `condition`, `jsonPath` and `wait: false`.",
+    "When objects of a kind count as ready, instead of what is known of the kind: exactly one of `condition`, "
+    "`jsonPath` and `wait: false`.",
     {
-        "group": _OBJECT_MATCH["group"],
+        "group": {
+            **_OBJECT_MATCH["group"],
+            "description": "Empty for the core group; when absent, the kind counts in every group.",
+        },
         "kind": _OBJECT_MATCH["kind"],
         "condition": _text("Condition", "Type of a condition in status.conditions that has to be True."),
         "jsonPath": _text("JSON path", "Path to a field such as {.status.phase}, as for kubectl wait.", maxLength=1024),

@@ -11,7 +11,8 @@ from typing import Literal
 
 from ..cluster.client import ApiError
 from ..cluster.lease import Renewal
-from ..cluster.readiness import PROGRESS_SECONDS, Readiness, wait_until_ready
+from ..cluster.readiness_progress import PROGRESS_SECONDS
+from ..cluster.readiness_rules import Readiness
 from ..model.bundle import Bundle
 from ..model.errors import AddonError, PlanError, ReadinessError
 from ..model.graph import Graph, Node, NodeResult
@@ -25,6 +26,7 @@ from .failures import failure_kept
 from .lock import held
 from .object_graph import PREREQUISITES, ObjectOrder, rank_of
 from .object_writes import ObjectWriter
+from .readiness import readiness_watch, unready_error
 from .records import write_ahead
 from .session import Progress, Session
 
@@ -195,31 +197,40 @@ class _Application:
         ]
         outcome.healthy = False
         self.session.directory.save_outcome(outcome)
-        try:
-            self._settle(keys, float(timeout))
-            outcome.healthy = True
-        except ReadinessError as error:
-            # `wait: 0` means not to wait: health is looked at once, for the record. And when the wait of an earlier run
-            # ran out, this one goes on to prune: what left the source may be what holds the others up.
-            if timeout and not waited_before:
-                raise
-            outcome.unready = str(error) if timeout else ""
+        states = self._followed(keys, float(timeout))
+        outcome.healthy = all(state.state == "ready" for state in states.values())
+        # `wait: 0` means not to wait: health is looked at once, for the record.
+        error = self._unready(keys, states, float(timeout)) if timeout else None
+        # When the wait of an earlier run ran out, this one goes on to prune: what left the source may be what holds
+        # the others up.
+        if error and not waited_before:
+            raise error
+        outcome.unready = str(error) if error else ""
         self.session.directory.save_outcome(outcome)
 
     def _settle(self, keys: list[tuple[ObjectKey, str]], timeout: float) -> None:
-        states = wait_until_ready(
-            self.session.acting,
-            self.session.discovery,
-            keys,
-            addon=self.name,
-            timeout=timeout,
-            progress=lambda text: self.progress(f"{self.name}: {text}"),
-            stop=self.renewal.lost,
-        )
+        if error := self._unready(keys, self._followed(keys, timeout), timeout):
+            raise error
+
+    def _followed(self, keys: list[tuple[ObjectKey, str]], timeout: float) -> dict[ObjectKey, Readiness]:
+        """Wait for objects, each with the version in which it was applied; the last word on each."""
+        with readiness_watch(self.session, self.name, self.renewal.lost) as watch:
+            for key, version in keys:
+                watch.follow(key, version)
+            states = watch.wait((key for key, _version in keys), timeout, self._tell)
         self.renewal.check()
-        unready = {key: state for key, state in states.items() if state.state != "ready"}
-        if unready:
-            raise _unready(self.name, unready, timeout, self._mask)
+        notes = [f"{key}: {state.reason}" for key, state in states.items() if state.state == "ready" and state.reason]
+        if notes:
+            self._tell(f"ready, but {listed(notes, 3)}")
+        return states
+
+    def _unready(
+        self, keys: list[tuple[ObjectKey, str]], states: dict[ObjectKey, Readiness], timeout: float
+    ) -> ReadinessError | None:
+        return unready_error(self.session, self.name, dict(keys), states, timeout, self._mask)
+
+    def _tell(self, text: str) -> None:
+        self.progress(f"{self.name}: {self._mask.text(text)}")
 
     def _save(self) -> None:
         outcome = self.session.directory.outcome(self.name)
@@ -242,13 +253,3 @@ def _failure(
     message = error.message if isinstance(error, AddonError) else str(error)
     hint = error.hint if isinstance(error, AddonError) else ""
     return PlanError(f"{message}{more}{waiting}", addon=name, subject=str(key), hint=hint)
-
-
-def _unready(name: str, unready: dict[ObjectKey, Readiness], timeout: float, mask: Mask) -> ReadinessError:
-    failed = {key: state for key, state in unready.items() if state.state == "failed"}
-    shown = mask.text(listed([f"{key} ({state.reason})" for key, state in sorted((failed or unready).items())], 3))
-    if failed:
-        return ReadinessError(f"failed: {shown}", addon=name, hint="mend the source, or delete what is stuck")
-    return ReadinessError(
-        f"not ready after {timeout:.0f} s: {shown}", addon=name, hint="the next run waits again; see wait"
-    )

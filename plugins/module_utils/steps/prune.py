@@ -12,7 +12,7 @@ from typing import Any
 from ..cluster.client import ApiError
 from ..cluster.discovery import path_of
 from ..cluster.lease import Renewal
-from ..cluster.readiness import PROGRESS_SECONDS
+from ..cluster.readiness_progress import PROGRESS_SECONDS
 from ..model.errors import AddonError, PlanError
 from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
 from ..model.names import OWNER_LABEL

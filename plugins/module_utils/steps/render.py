@@ -61,9 +61,6 @@ def _outdated(session: Session, known: Bundle) -> bool:
 
 def _render(session: Session, name: str, progress: Progress) -> Bundle:
     definition = session.directory.definition(name).definition
-    if definition.ready:
-        # Accepted and left out it would look as if it had been done.
-        raise RenderError("ready: this version can't do that yet", hint="remove the field")
     started: list[str] = []
     tools = tools_of(session, started, lambda text: progress(f"{name}: {text}"))
     gitops = Checkout.open(session.info.repository, session.info.commit, bare=bool(session.info.remote))

@@ -22,7 +22,7 @@ from ..cluster.client import RETRY_WINDOW, Client
 from ..cluster.discovery import DEFINITIONS, Discovery, discover
 from ..cluster.kubeconfig import kubeconfig_of, secrets_of
 from ..cluster.openapi import OpenApi
-from ..cluster.readiness import PROGRESS_SECONDS
+from ..cluster.readiness_progress import PROGRESS_SECONDS
 from ..cluster.snapshot import Snapshot, take
 from ..model.errors import ClusterError, RunDirectoryError
 from ..model.field_rules import FieldRule

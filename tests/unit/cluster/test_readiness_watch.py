@@ -59,10 +59,14 @@ class Server:
         request.reply(200, json.dumps(body).encode(), "application/json")
 
 
-def wait(server: Callable[[Exchange], None], timeout: float = 10.0) -> Readiness:
+def wait(
+    server: Callable[[Exchange], None],
+    timeout: float = 10.0,
+    judge: Callable[[dict[str, Any]], Readiness] | None = None,
+) -> Readiness:
     with (
         Loopback(server) as loopback,
-        ReadinessWatch(Client(Credential(loopback.url)), lambda: DISCOVERY, addon="n") as watch,
+        ReadinessWatch(Client(Credential(loopback.url)), lambda: DISCOVERY, addon="n", judge=judge) as watch,
     ):
         watch.follow(KEY, "v1")
         return watch.wait([KEY], timeout, lambda _line: None)[KEY]
@@ -101,6 +105,33 @@ def test_what_a_watch_tells_late_is_no_news() -> None:
 
     server = Server([(5, "False")], late)
     assert wait(server, 1.0).state == "waiting"
+
+
+def quiet(request: Exchange) -> None:
+    """A watch that tells nothing, for long."""
+    request.reply(200, b"", "application/json", {"Content-Length": "1000"})
+    time.sleep(10)
+
+
+def test_patience_has_an_end_though_nothing_happens() -> None:
+    server = Server([(1, "False")], quiet)
+    began = time.monotonic()
+    assert wait(server, judge=lambda _live: Readiness("waiting", "refused", patience=1.0)) == Readiness(
+        "failed", "refused"
+    )
+    assert 0.9 < time.monotonic() - began < 5.0
+
+
+def test_patience_begins_anew_with_news() -> None:
+    words = iter("abcdefghijklmnopqrstuvwxyz")
+    server = Server([(1, "False")], quiet)
+    found = wait(server, 2.0, lambda _live: Readiness("waiting", next(words), again=0.3, patience=1.0))
+    assert found.state == "waiting"
+
+
+def test_an_object_is_judged_again_when_the_judge_says_so() -> None:
+    verdicts = iter([Readiness("waiting", "soon", again=0.1), Readiness("waiting", "soon", again=0.1), READY])
+    assert wait(Server([(1, "False")], quiet), judge=lambda _live: next(verdicts)) == READY
 
 
 def test_a_refused_watch_is_asked_for_once() -> None:

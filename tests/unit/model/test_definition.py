@@ -157,6 +157,11 @@ def test_valid_sources(source: str) -> None:
         (GIT + "ignore: [{kind: A}]", "x: ignore[0].pointers: missing, it has to be given"),
         (GIT + "ready: [{kind: A}]", "x: ready[0]: give exactly one of condition, jsonPath and wait"),
         (GIT + "ready: [{kind: A, wait: true}]", "x: ready[0].wait: only false has a meaning here"),
+        (GIT + "ready: [{kind: A, jsonPath: '{.status.*}'}]",
+         "x: ready[0].jsonPath: {.status.*} is no path to a field: .* is not understood. "
+         "Names, [0], ['a.b/c'] and [?(@.type==\"Ready\")] are understood, and it has to lead to one field."),
+        (GIT + "ready: [{kind: Secret, jsonPath: '{.data.a}'}]",
+         "x: ready[0].kind: Secrets are not read to find out whether they are ready"),
         (GIT + "ready: [{kind: A, condition: B, value: c}]", "x: ready[0].value: only together with jsonPath"),
         (GIT + "releaseName: Web", "x: releaseName: Web is not a release name (lower case letters, digits, - and .)"),
         (GIT + f"releaseName: {'a' * 54}", "x: releaseName: longer than 53 characters"),

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.readiness import Readiness, assess
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.readiness_rules import (
+    Readiness,
+    assess,
+    assess_by,
+    is_ready_once_stored,
+)
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.ready_rules import ReadyRule
 
 
 def condition(kind: str, status: str, message: str = "", reason: str = "", **more: Any) -> dict[str, Any]:
@@ -194,12 +201,12 @@ PODS = {
     "ready": (of("v1", "Pod", {"phase": "Running", "conditions": [condition("Ready", "True")]}), READY),
     "not ready": (
         of("v1", "Pod", {"phase": "Running", "conditions": [condition("Ready", "False")]}),
-        Readiness("waiting", "it is not ready"),
+        Readiness("waiting", "runs but is not ready"),
     ),
     "completed": (of("v1", "Pod", {"phase": "Succeeded"}), Readiness("ready", "it has completed")),
     "failed": (
         of("v1", "Pod", {"phase": "Failed", "containerStatuses": container("terminated", exitCode=3)}),
-        Readiness("failed", "exit code 3"),
+        Readiness("failed", "container c: Error, exit code 3"),
     ),
     "evicted": (
         of("v1", "Pod", {"phase": "Failed", "reason": "Evicted", "message": "node was low on memory"}),
@@ -215,11 +222,72 @@ PODS = {
     ),
     "crashing": (
         of("v1", "Pod", {"phase": "Running", "containerStatuses": container("waiting", reason="CrashLoopBackOff")}),
-        Readiness("failed", "container c: CrashLoopBackOff"),
+        Readiness("waiting", "container c: CrashLoopBackOff"),
     ),
     "crashing at its start": (
         of("v1", "Pod", {"phase": "Pending", "initContainerStatuses": container("waiting", reason="CrashLoopBackOff")}),
-        Readiness("failed", "container c: CrashLoopBackOff"),
+        Readiness("waiting", "container c: CrashLoopBackOff"),
+    ),
+    "crashing for minutes": (
+        of(
+            "v1",
+            "Pod",
+            {
+                "phase": "Running",
+                "containerStatuses": [
+                    {
+                        "name": "c",
+                        "restartCount": 5,
+                        "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+                        "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "message": "no database"}},
+                    }
+                ],
+            },
+        ),
+        Readiness("failed", "container c: CrashLoopBackOff, exit code 1, 5 restarts, no database"),
+    ),
+    "without its image": (
+        of(
+            "v1",
+            "Pod",
+            {
+                "phase": "Pending",
+                "containerStatuses": container("waiting", reason="ImagePullBackOff", message='back-off "x"'),
+            },
+        ),
+        Readiness("waiting", 'container c: ImagePullBackOff, back-off "x"'),
+    ),
+    "with an image that is none": (
+        of("v1", "Pod", {"phase": "Pending", "containerStatuses": container("waiting", reason="InvalidImageName")}),
+        Readiness("failed", "container c: InvalidImageName"),
+    ),
+    "ready after a start that failed": (
+        of(
+            "v1",
+            "Pod",
+            {
+                "phase": "Running",
+                "conditions": [condition("Ready", "True")],
+                "containerStatuses": [{"name": "c", "restartCount": 9, "state": {"running": {}}}],
+            },
+        ),
+        READY,
+    ),
+    "ended once, to be started again": (
+        of("v1", "Pod", {"phase": "Running", "containerStatuses": container("terminated", exitCode=137)}),
+        Readiness("waiting", "container c: Error, exit code 137"),
+    ),
+    "init container done": (
+        of(
+            "v1",
+            "Pod",
+            {
+                "phase": "Pending",
+                "initContainerStatuses": container("terminated", exitCode=0),
+                "containerStatuses": container("waiting", reason="PodInitializing"),
+            },
+        ),
+        Readiness("waiting", "container c: PodInitializing"),
     ),
     "just created": (of("v1", "Pod", {"phase": "Pending"}), Readiness("waiting", "pending")),
 }
@@ -264,7 +332,71 @@ OTHERS = {
         of("apiregistration.k8s.io/v1", "APIService", {"conditions": [condition("Available", "False", "no endpoint")]}),
         Readiness("waiting", "no endpoint"),
     ),
+    "APIService without a word yet": (
+        of("apiregistration.k8s.io/v1", "APIService"),
+        Readiness("waiting", "it is not available"),
+    ),
+    "CRD, names not accepted yet": (
+        of(
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            {"conditions": [condition("Established", "True")]},
+        ),
+        Readiness("waiting", "it is not established"),
+    ),
     "Namespace": (of("v1", "Namespace", {"phase": "Active"}), READY),
+    "Namespace that goes": (
+        of("v1", "Namespace", {"phase": "Terminating"}, metadata={"deletionTimestamp": "…"}),
+        Readiness("waiting", "is being deleted"),
+    ),
+    "Namespace, not active": (of("v1", "Namespace"), Readiness("waiting", "it is not active")),
+    "Ingress without an address": (of("networking.k8s.io/v1", "Ingress", {"loadBalancer": {}}), READY),
+    "Service that goes": (
+        of(
+            "v1",
+            "Service",
+            metadata={"deletionTimestamp": "…", "finalizers": ["service.kubernetes.io/load-balancer-cleanup"]},
+        ),
+        Readiness("waiting", "is being deleted, held by service.kubernetes.io/load-balancer-cleanup"),
+    ),
+    "disruption budget that allows none": (
+        of("policy/v1", "PodDisruptionBudget", seen(conditions=[condition("DisruptionAllowed", "False")])),
+        READY,
+    ),
+    "autoscaler": (
+        of("autoscaling/v2", "HorizontalPodAutoscaler", {"conditions": [condition("ScalingActive", "True")]}),
+        READY,
+    ),
+    "autoscaler, new": (of("autoscaling/v2", "HorizontalPodAutoscaler"), READY),
+    "autoscaler without metrics": (
+        of(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            {
+                "conditions": [
+                    condition("AbleToScale", "True", reason="SucceededGetScale"),
+                    condition("ScalingActive", "False", "no metrics", "FailedGetResourceMetric"),
+                ]
+            },
+        ),
+        Readiness("ready", "it can't scale: no metrics"),
+    ),
+    "autoscaler without its workload": (
+        of(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            {"conditions": [condition("AbleToScale", "False", "no Deployment a", "FailedGetScale")]},
+        ),
+        Readiness("ready", "it can't scale: no Deployment a"),
+    ),
+    "autoscaler that is off": (
+        of(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            {"conditions": [condition("ScalingActive", "False", "0 replicas", "ScalingDisabled")]},
+        ),
+        READY,
+    ),
     "ConfigMap": (of("v1", "ConfigMap"), READY),
     "Service": (of("v1", "Service", {"loadBalancer": {}}, {"type": "LoadBalancer"}), READY),
 }
@@ -322,3 +454,51 @@ def test_readiness(found: Readiness, expected: Readiness) -> None:
 
 def test_a_long_reason_is_cut() -> None:
     assert len(of("x.io/v1", "X", {"conditions": [condition("Ready", "False", "x" * 900)]}).reason) == 200
+
+
+def test_pods_that_are_refused_are_waited_for_a_while_only() -> None:
+    refused = of("apps/v1", "ReplicaSet", seen(conditions=[condition("ReplicaFailure", "True", "exceeded quota")]))
+    assert refused == Readiness("waiting", "0 of 1 replicas available: exceeded quota")
+    assert refused.patience == 30.0
+    assert of("apps/v1", "ReplicaSet", seen()).patience == math.inf
+
+
+@pytest.mark.parametrize(
+    ("group_kind", "stored"),
+    [
+        (("", "Secret"), True),
+        (("", "ConfigMap"), True),
+        (("rbac.authorization.k8s.io", "Role"), True),
+        (("x.io", "Secret"), False),
+        (("", "Service"), False),
+        (("", "Pod"), False),
+    ],
+)
+def test_kinds_without_a_state_of_their_own(group_kind: tuple[str, str], stored: bool) -> None:
+    assert is_ready_once_stored(group_kind) == stored
+
+
+def by(manifest: dict[str, Any], *rules: dict[str, Any]) -> Readiness:
+    return assess_by([ReadyRule.of({"kind": "X", **rule}) for rule in rules], manifest)
+
+
+def test_rules_of_a_definition() -> None:
+    live: dict[str, Any] = {
+        "apiVersion": "x.io/v1",
+        "kind": "X",
+        "metadata": {"name": "a", "generation": 2},
+        "status": {"phase": "Up", "conditions": [condition("Stalled", "True"), condition("Synced", "True")]},
+    }
+    up, down = {"jsonPath": "{.status.phase}", "value": "Up"}, {"jsonPath": "{.status.phase}", "value": "Down"}
+
+    assert by(live, {"condition": "Synced"}) == READY
+    assert by(live, up) == READY
+    assert by(live, {"condition": "Synced"}, up) == READY
+    assert by(live, {"condition": "Synced"}, down) == Readiness("waiting", "{.status.phase} is Up, not Down")
+    assert by(live, {"condition": "Ready"}) == Readiness("waiting", "it has no condition Ready yet")
+
+    going = {**live, "metadata": {"name": "a", "deletionTimestamp": "…"}}
+    assert by(going, up) == Readiness("waiting", "is being deleted")
+    assert by(going, {"wait": False}) == READY
+    late = {**live, "status": {**live["status"], "observedGeneration": 1}}
+    assert by(late, up) == Readiness("waiting", "its controller has not seen the last change yet")
