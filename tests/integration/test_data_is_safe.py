@@ -129,7 +129,7 @@ def test_a_forgotten_record_is_an_adoption(new_scene: Callable[[str], Scene], ku
     scene.repository.commit()
 
     blocked = scene.observe()
-    scene.repository.addon("forgotten", config_map("a"), createNamespace=True)
+    scene.repository.addon("forgotten", config_map("a"), createNamespace=True, adopt=True)
     scene.repository.commit()
     equal = scene.observe()
 

@@ -80,6 +80,12 @@ class Inventory:
                 entries[key] = replace(known, state="pending")
         return Inventory(entries)
 
+    def remember(self, key: ObjectKey, version: str, state: EntryState, uid: str) -> None:
+        """Take in an object of a lost record; of one that is known only the state changes."""
+        known = self.entries.get(key)
+        facts = AppliedFacts(uid, "", None, "", "")
+        self.entries[key] = replace(known, state=state) if known else InventoryEntry(key, version, state, facts)
+
     def to_status(self) -> list[dict[str, Any]]:
         """The form kept in ``status.objects``, in a stable order."""
         return [_entry_to_status(entry) for _key, entry in sorted(self.entries.items())]

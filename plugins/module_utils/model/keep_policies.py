@@ -10,7 +10,7 @@ from .objects import GroupKind, Manifest, ObjectKey
 from .shapes import mapping_of
 
 # Annotation, and the values of it that mean "do not delete", in lower case since Helm and Flux do not look at the case:
-# Helm, Argo CD, Flux, cli-utils and kapp as documented.
+# Helm, Argo CD, Flux, cli-utils, kapp, kluctl and werf as documented.
 _POLICIES: tuple[tuple[str, frozenset[str]], ...] = (
     (KEEP_ANNOTATION, frozenset({"true"})),
     ("helm.sh/resource-policy", frozenset({"keep"})),
@@ -21,11 +21,18 @@ _POLICIES: tuple[tuple[str, frozenset[str]], ...] = (
     ("cli-utils.sigs.k8s.io/on-remove", frozenset({"keep"})),
     ("client.lifecycle.config.k8s.io/deletion", frozenset({"detach"})),
     ("kapp.k14s.io/delete-strategy", frozenset({"orphan"})),
+    ("kluctl.io/skip-delete", frozenset({"true"})),
+    ("werf.io/ownership", frozenset({"anyone"})),
+)
+_LABELS: tuple[tuple[str, str], ...] = (
+    # Rancher Fleet and k3s, by the library that both apply with (rancher/wrangler, pkg/apply).
+    ("objectset.rio.cattle.io/prune", "false"),
 )
 
 
 def keep_reason(
     key: ObjectKey,
+    labels: Mapping[str, str],
     annotations: Mapping[str, str],
     owner_references: list[dict[str, Any]],
     protected: Collection[GroupKind] = PROTECTED_KINDS,
@@ -37,6 +44,9 @@ def keep_reason(
         for value in annotations.get(annotation, "").split(","):
             if value.strip().lower() in values:
                 return f"annotation {annotation}: {value.strip()}"
+    for label, value in _LABELS:
+        if labels.get(label) == value:
+            return f"label {label}: {value}"
     for reference in owner_references:
         if reference.get("controller"):
             return f"belongs to {reference.get('kind')} {reference.get('name')}, which controls it"

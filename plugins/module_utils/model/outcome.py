@@ -35,7 +35,7 @@ class Outcome:
     ``phase`` is empty until something decided it. ``skipped`` says why nothing was done. ``pending`` tells that changes
     wait at the end of the run (all of them in check mode). ``unready`` says what was not ready in time, although the
     add-on went on. ``unrecorded`` holds what could not be written to the record or released: it fails the summary,
-    since ``end`` and ``release`` never fail themselves.
+    since ``end`` and ``release`` never fail themselves. ``notes`` tell what the inventory lets go of, and why.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Outcome:
     pruned: list[ObjectResult] = field(default_factory=list)
     gone: list[ObjectKey] = field(default_factory=list)
     kept: list[ObjectResult] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     unrecorded: str = ""
 
     @property
@@ -67,6 +68,7 @@ class Outcome:
         self.planned = plan.counts()
         self.unknown = self.planned.get("unknown", 0)
         self.kept = [ObjectResult(item.key, item.reason) for item in plan.with_action("keep")]
+        self.notes = list(plan.notes)
         self.pending = plan.pending
 
     def count(self, action: str) -> int:

@@ -154,7 +154,8 @@ class Plan:
     ``bundle_digest`` is the digest of the bundle it was made for, ``digest`` one over the whole plan. ``comparable`` is
     false when it was made with a random key, so that its digests mean nothing outside this run. ``record_version`` is
     the resourceVersion of the record it was planned on. ``gone`` lists inventory entries whose object does not exist,
-    or is not this add-on's, any more. ``gate`` holds it back, ``gate_reason`` says why.
+    or is not this add-on's, any more; ``notes`` say why where that is no matter of course. ``gate`` holds it back,
+    ``gate_reason`` says why.
     """
 
     name: str
@@ -163,6 +164,7 @@ class Plan:
     comparable: bool
     items: list[PlanItem] = field(default_factory=list)
     gone: list[ObjectKey] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     digest: str = ""
     gate: Gate = ""
     gate_reason: str = ""

@@ -77,6 +77,11 @@ class Record:
         return bool(self.status.get("appliedHash"))
 
     @property
+    def cluster(self) -> str:
+        """What the cluster of this record is known by, empty until some run wrote its status."""
+        return str(self.status.get("cluster") or "")
+
+    @property
     def fresh(self) -> bool:
         """No run has touched the cluster for this record yet: it is new, or its definition returned."""
         return not self.applied_before and not self.status.get("objects")

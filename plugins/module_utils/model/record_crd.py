@@ -210,6 +210,11 @@ def _status_schema() -> JsonSchema:
             "history": _open_list(
                 {"revision": text, "commit": text, "digest": text, "run": text, "user": text, "outcome": text}
             ),
+            "cluster": {
+                "type": "string",
+                "description": "Uid of the namespace kube-system of the cluster that this status is about. In another "
+                "one (say, a backup was restored there) runs refuse it.",
+            },
             "world": {"type": "string", "description": "Keyed hash over what may change objects as they are written."},
             "lastSynced": moment,
             "appliedSyncRequest": counter,

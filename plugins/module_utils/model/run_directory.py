@@ -67,10 +67,11 @@ class RunInfo:
 
     ``order`` holds the add-ons to plan, dependencies first; ``others`` the valid definitions that ``only`` left out;
     ``repository`` is the folder in the git checkout that all paths are relative to, ``remote`` the URL that it is a
-    clone of, if a URL was given. ``record_kind_served`` is false in a preview of a cluster without bootstrap.
-    ``reads_only`` tells that the caller is taken for somebody who may only look. ``pid`` is the process whose end is
-    the end of the run, 0 when a shipped module can't tell, and ``process`` says the same so that another run on this
-    machine can tell that it is gone (``run_process.py``).
+    clone of, if a URL was given. ``cluster`` is the uid of the namespace kube-system, empty when the acting account may
+    not read it. ``record_kind_served`` is false in a preview of a cluster without bootstrap. ``reads_only`` tells that
+    the caller is taken for somebody who may only look. ``pid`` is the process whose end is the end of the run, 0 when a
+    shipped module can't tell, and ``process`` says the same so that another run on this machine can tell that it is
+    gone (``run_process.py``).
     """
 
     run_id: str
@@ -95,6 +96,7 @@ class RunInfo:
     reads_only: bool = False
     warnings: list[str] = field(default_factory=list)
     process: str = ""
+    cluster: str = ""
     schema: int = SCHEMA_VERSION
 
     @property
@@ -204,10 +206,17 @@ class RunDirectory:
         self._save(f"definition/{sourced.definition.name}.json", sourced)
 
     def records(self) -> dict[str, Record]:
-        return {record.name: record for record in self._load("records.json", list[Record])}
+        records = {record.name: record for record in self._load("records.json", list[Record])}
+        for path in (self.path / "record").glob("*.json"):
+            records[path.stem] = self._load(f"record/{path.name}", Record)
+        return records
 
     def save_records(self, records: dict[str, Record]) -> None:
         self._save("records.json", list(records.values()))
+
+    def save_record(self, record: Record) -> None:
+        """One that moved since: a file of its own, as there may be hundreds and each moves a few times."""
+        self._save(f"record/{record.name}.json", record)
 
     def bundle(self, name: str) -> Bundle | None:
         return self._load_optional(f"bundle/{name}.json", Bundle)

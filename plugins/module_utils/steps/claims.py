@@ -1,4 +1,7 @@
-"""Objects that two add-ons lay claim to: a hand-over in one run, a clash, or what an absent add-on still holds."""
+"""Objects that two add-ons lay claim to: a hand-over in one run, a clash, or what an absent add-on still holds.
+
+What another add-on of the run has, or may have, is never pruned.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,40 @@ def settle_claims(session: Session, plan: Plan, sources: Sources) -> None:
     """Judge every item against what the other add-ons of the run render and what all inventories hold."""
     for item in plan.items:
         others = [name for name, objects in sources.items() if item.key in objects and name != plan.name]
-        if item.action == "prune" and others:
-            item.action, item.reason = "keep", f"moves to add-on {others[0]}"
-        elif item.action in ("prune", "keep") or item.generated:
+        if item.action in ("prune", "keep"):
+            if others and item.kept_as == "stale":
+                item.action, item.reason = "keep", f"moves to add-on {others[0]}"
+        elif item.generated:
             continue
         elif others:
             there = f"{others[0]} ({sources[others[0]][item.key]})"
             _block(item, f"is in two add-ons: here ({item.source}) and in {there}")
         elif item.owner and item.owner != plan.name:
             _judge_label(session, item, item.owner, sources)
+    if pruned := plan.with_action("prune"):
+        _spare_what_others_hold(session, plan.name, pruned, sources)
+
+
+def _spare_what_others_hold(session: Session, name: str, pruned: list[PlanItem], sources: Sources) -> None:
+    """Keep what another add-on has under another identity, or what one that is not planned has in its inventory."""
+    uids: dict[str, str] = {}
+    for other in sources.keys() - {name}:
+        planned = session.directory.plan(other)
+        uids |= {item.uid: other for item in (planned.items if planned else []) if item.action not in ("prune", "keep")}
+    absent = {
+        key: other
+        for other, record in session.records.items()
+        if other != name and other not in sources
+        for key, entry in record.inventory.entries.items()
+        if entry.state in ("pending", "applied")
+    }
+    for item in pruned:
+        if item.uid in uids:
+            # One object can be served in two API groups (observed).
+            item.action, item.reason = "keep", f"moves to add-on {uids[item.uid]}"
+        elif item.key in absent:
+            other = absent[item.key]
+            item.action, item.reason = "keep", f"add-on {other} has it, too, {_why_absent(session, other)}"
 
 
 def _judge_label(session: Session, item: PlanItem, owner: str, sources: Sources) -> None:
@@ -48,6 +76,8 @@ def _judge_label(session: Session, item: PlanItem, owner: str, sources: Sources)
 def _why_absent(session: Session, owner: str) -> str:
     if owner in session.info.protected:
         return "whose definition is invalid"
+    if owner in session.info.removed:
+        return "whose definition left git"
     if owner in session.info.others or session.info.options.only:
         return "which is not part of this run"
     return "which could not be rendered"

@@ -31,6 +31,7 @@ from ..model.wording import listed
 from ..repository.git import SYMBOLIC_LINK, Checkout, TreeEntry
 from ..repository.remote import fetch, is_url
 from .acting_account import check_acting_account
+from .cluster_identity import from_elsewhere, read_cluster
 from .records import apply_record, bootstrap_error, list_records
 from .removals import removed_addons
 from .session import save_credential
@@ -148,6 +149,7 @@ def _open_run(
         raise bootstrap_error(f"kind {RECORD_CRD}")
     if key is None and not request.check:
         raise bootstrap_error(f"Secret {options.state_namespace}/{KEY_SECRET}")
+    acting = client
     if options.impersonate:
         acting = Client(credential, impersonate=options.impersonate, files=login, answered=True)
         check_acting_account(client, acting, options.state_namespace)
@@ -192,9 +194,12 @@ def _open_run(
             *doubts,
         ],
         process=mark_of(request.process, directory.path),
+        cluster=read_cluster(acting),
     )
+    _refuse_from_elsewhere(info, known)
     written = _write_records(client, checkout, files, info, known)
     _recall(client, info, known)
+    _refuse_from_elsewhere(info, known)
     _save(directory, info, files, known, discovery)
     save_credential(directory, credential, request.access, key or secrets.token_bytes(32))
     return DefinitionsResult(directory, info, known, written, files.ignored)
@@ -378,6 +383,16 @@ def _recall(client: Client, info: RunInfo, records: dict[str, Record]) -> None:
         except DocumentError as error:
             info.order.remove(name)
             info.invalid.append(InvalidDefinition("", name, str(error)))
+
+
+def _refuse_from_elsewhere(info: RunInfo, records: dict[str, Record]) -> None:
+    """Leave alone the add-ons of this run whose records were made for another cluster, those that left git included."""
+    mine = [name for name in (*info.order, *info.removed) if name in records]
+    reasons = from_elsewhere({name: records[name] for name in mine}, info.cluster)
+    for name, reason in reasons.items():
+        info.invalid.append(InvalidDefinition("", name, reason))
+    info.order[:] = [name for name in info.order if name not in reasons]
+    info.removed[:] = [name for name in info.removed if name not in reasons]
 
 
 def _read_key(client: Client, namespace: str, *, required: bool) -> tuple[bytes | None, bool]:

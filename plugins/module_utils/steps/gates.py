@@ -16,7 +16,9 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
     unsettled = made.unsettled
     foreign = [item for item in made.items if item.foreign and item.managed and item.action != "unchanged"]
     changing = [item for item in foreign if item.action != "adopt"]
-    forgotten = [item for item in made.items if record.fresh and item.owner == made.name and item.action == "update"]
+    # The label alone is no proof that the add-on made it: its record was lost, and nothing says what was applied.
+    forgotten = [item for item in made.items if record.fresh and item.owner == made.name]
+    overwritten = [item for item in forgotten if item.action == "update"]
     if unsettled:
         first = unsettled[0]
         more = f" (and {len(unsettled) - 1} more)" if len(unsettled) > 1 else ""
@@ -32,10 +34,18 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
         made.gate_reason = (
             f"already in the cluster and not this add-on's: {_listed(foreign)}. Set adopt: true to take them over"
         )
-    elif forgotten and not definition.allow_adopt_changes:
+    elif forgotten and not definition.adopt:
+        made.gate = "adoption"
+        left = [item for item in forgotten if item.action == "keep"]
+        not_in_source = f". Not in the source: {_listed(left)}" if left else ""
+        made.gate_reason = (
+            f"labelled as this add-on's, but in no record, so it was lost: {_listed(forgotten)}{not_in_source}. "
+            "Set adopt: true to take them over; nothing is pruned in that run"
+        )
+    elif overwritten and not definition.allow_adopt_changes:
         made.gate = "adoption"
         made.gate_reason = (
-            f"labelled as this add-on's, but in no record, and a sync would change it: {_listed(forgotten)}. "
+            f"labelled as this add-on's, but in no record, and a sync would change it: {_listed(overwritten)}. "
             "Correct the source until nothing changes, or set allowAdoptChanges: true"
         )
     elif foreign and not definition.allow_adopt_changes and (changing or _adopts_at_first(made, record.applied_before)):

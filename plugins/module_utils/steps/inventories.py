@@ -14,7 +14,8 @@ def inventory_after(before: Inventory, plan: Plan, outcome: Outcome | None = Non
 
     Facts of objects that were only checked are not recorded anew as long as nothing else is.
     """
-    entries = dict(before.entries)
+    after = Inventory(dict(before.entries))
+    entries = after.entries
     applied = {item.key: item for item in outcome.applied} if outcome else {}
     pruned = {item.key for item in outcome.pruned} if outcome else set()
     gone = {*plan.gone, *(outcome.gone if outcome else [])}
@@ -24,8 +25,7 @@ def inventory_after(before: Inventory, plan: Plan, outcome: Outcome | None = Non
             # Somebody else made the namespace, before this run or in it.
             entries.pop(key, None)
         elif item.action == "keep":
-            if known:
-                entries[key] = replace(known, state=item.kept_as)
+            after.remember(key, item.version, item.kept_as, item.uid)
         elif item.action == "prune":
             if known and key in pruned:
                 entries[key] = replace(known, state="pruning")
@@ -36,4 +36,4 @@ def inventory_after(before: Inventory, plan: Plan, outcome: Outcome | None = Non
             entries[key] = InventoryEntry(key, item.version, "applied", facts)
     for key in gone:
         entries.pop(key, None)
-    return Inventory(entries)
+    return after

@@ -66,16 +66,17 @@ def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) 
     open_render = why_open(session, bundle)
     items = SourcePlanner(session, bundle, states, open_render, progress).items()
     left_planner = LeftPlanner(session, bundle, states, open_render, fresh)
-    left, gone = left_planner.items({item.uid for item in items if item.uid})
+    left = left_planner.left({item.uid for item in items if item.uid})
     _put_in_order(items, bundle)
-    states.show([*items, *left], session.mask(bundle.name), bundle.manifests())
+    states.show([*items, *left.items], session.mask(bundle.name), bundle.manifests())
     made = Plan(
         name=bundle.name,
         bundle_digest=bundle.digest,
         record_version=record.resource_version,
         comparable=session.info.comparable,
-        items=[*items, *left],
-        gone=gone,
+        items=[*items, *left.items],
+        gone=left.gone,
+        notes=left.notes,
     )
     bodies = {item.key: stable(item.manifest, item.second) for item in bundle.objects}
     for item in made.items:

@@ -1,8 +1,11 @@
-"""Plans what left the source: objects that the inventory has and the bundle has not are pruned, or kept and why."""
+"""Plans what left the source: objects that the inventory has and the bundle has not are pruned, or kept and why.
+
+When the record was lost, the label on the objects tells what the inventory would: they are kept, and remembered again.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..cluster.discovery import Resource, path_of
@@ -16,11 +19,26 @@ from ..model.names import OWNER_LABEL
 from ..model.objects import ObjectKey
 from ..model.ownership import fingerprint, own_entry
 from ..model.plan import PlanItem
+from .deletion_order import WORKLOADS
 from .session import Session
 from .shown_states import States
+from .taken_along import TakenAlong, may_take_along
 
 # A mass deletion is refused unless the definition allows it: more than this many, and more than half of the inventory.
 _MASS_DELETION = 10
+
+
+@dataclass
+class Left:
+    """What one add-on does not have in its source any more.
+
+    ``gone`` are the inventory entries whose object does not exist, or is not this add-on's, any more; ``notes`` say why
+    where that is no matter of course.
+    """
+
+    items: list[PlanItem] = field(default_factory=list)
+    gone: list[ObjectKey] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -37,6 +55,7 @@ class LeftPlanner:
     states: States
     open_render: str
     fresh: bool
+    _deleting: dict[ObjectKey, str] = field(default_factory=dict)
 
     @cached_property
     def definition(self) -> Definition:
@@ -47,38 +66,102 @@ class LeftPlanner:
         kinds = {key.group_kind for key in self.session.record(self.bundle.name).inventory.entries}
         return self.session.fresh_snapshot(kinds) if self.fresh else self.session.snapshot(kinds)
 
-    def items(self, present: set[str]) -> tuple[list[PlanItem], list[ObjectKey]]:
-        """Items for what the inventory has and the source has not, and the keys of what is not there any more.
+    def left(self, present: set[str]) -> Left:
+        """Items for what the inventory has and the source has not.
 
         :param present: uids of objects that the source has. One object can be served in two API groups (observed), so
             that an entry of the old group is no object of its own.
         """
-        inventory = self.session.record(self.bundle.name).inventory
-        left = inventory.left_source(self.bundle.keys())
+        record = self.session.record(self.bundle.name)
+        if record.fresh:
+            return Left(self._forgotten(present))
+        left, found = record.inventory.left_source(self.bundle.keys()), Left()
         if not left:
-            return [], []
+            return found
         snapshot = self.snapshot
         judged = self.session.each(lambda entry: self._left(entry, snapshot, present), left)
-        items = [item for item in judged if item]
-        gone = [entry.key for entry, item in zip(left, judged, strict=True) if item is None]
-        self._guard(items, len(inventory.entries))
-        for item in items:
+        for entry, item in zip(left, judged, strict=True):
+            if isinstance(item, PlanItem):
+                found.items.append(item)
+                continue
+            found.gone.append(entry.key)
+            if item:
+                found.notes.append(f"{entry.key}: {item}")
+        self._keep_owners(found.items)
+        self._guard(found.items, len(record.inventory.entries))
+        for item in found.items:
             item.action = "keep" if item.reason else "prune"
+            if item.action == "prune":
+                item.cascade = "Foreground" if item.key.group_kind in WORKLOADS else "Background"
+                item.reason = self._deleting.get(item.key, "")
         # What is kept shows nothing; but what a kept Secret holds may stand in another object's difference.
-        shown = (item for item in items if item.action == "prune" or item.key.group_kind == ("", "Secret"))
+        shown = (item for item in found.items if item.action == "prune" or item.key.group_kind == ("", "Secret"))
         self.session.each(self._look_at, shown)
-        return items, gone
+        return found
 
-    def _left(self, entry: InventoryEntry, snapshot: Snapshot, present: set[str]) -> PlanItem | None:
-        """The item of an object that left the source, with a reason when it stays; ``None`` when it is gone."""
+    def _forgotten(self, present: set[str]) -> list[PlanItem]:
+        """Objects that carry the add-on's label, were applied by it, and are in no record and not in the source.
+
+        They are read once for all add-ons of the run: a list per kind that there is.
+        """
+        kinds = {(one.group, one.kind): one for one in self.session.discovery.resources if "list" in one.verbs}
+        rendered, seen = set(self.bundle.keys()), set(present)
+        items = []
+        for key, metadata in sorted(self.session.snapshot(set(kinds)).objects.items()):
+            # Controllers copy labels to what they make, and one object may be found in two API groups.
+            if (
+                metadata.labels.get(OWNER_LABEL) != self.bundle.name
+                or own_entry({"managedFields": metadata.managed_fields}) is None
+                or key in rendered
+                or metadata.uid in seen
+            ):
+                continue
+            seen.add(metadata.uid)
+            made = PlanItem(key, self._version(key), "keep", "verified", uid=metadata.uid, owner=self.bundle.name)
+            made.reason = keep_reason(key, metadata.labels, metadata.annotations, metadata.owner_references)
+            made.kept_as = "retained" if made.reason else "stale"
+            made.reason = made.reason or "is not in the source, and the record that knew it is lost: kept in this run"
+            items.append(made)
+        return items
+
+    def _version(self, key: ObjectKey) -> str:
+        resource = self.session.discovery.preferred(key.group, key.kind)
+        return resource.version if resource else ""
+
+    def _keep_owners(self, items: list[PlanItem]) -> None:
+        """Keep what data would go with."""
+        leaving = [item for item in items if not item.reason]
+        try:
+            reasons = TakenAlong(self.session).by_uid([(item.key, item.uid) for item in leaving])
+        except ClusterError as error:
+            for item in leaving:
+                if may_take_along(item.key):
+                    item.verdict = "unknown"
+                    item.reason = f"it is not known whether data would go with it: {error.message}"
+            return
+        for item in leaving:
+            if reason := reasons.get(item.uid):
+                item.reason, item.kept_as = reason, "retained"
+
+    def _left(self, entry: InventoryEntry, snapshot: Snapshot, present: set[str]) -> PlanItem | str:
+        """The item of an object that left the source, with a reason when it stays.
+
+        What is gone, or is not this add-on's any more, has none: then a note on it, empty for a matter of course.
+        """
         made = PlanItem(entry.key, entry.version, "keep", "verified", uid=entry.uid)
         try:
             metadata = self._metadata(entry, snapshot)
         except ClusterError as error:
             made.verdict, made.reason = "unknown", error.message
             return made
-        if metadata is None or metadata.labels.get(OWNER_LABEL) != self.bundle.name or metadata.uid in present:
-            return None
+        if metadata is None:
+            return "" if self._resource(entry.key, entry.version) else "its kind is not served any more"
+        if metadata.uid in present:
+            return ""
+        if (owner := metadata.labels.get(OWNER_LABEL)) != self.bundle.name:
+            made_again = entry.uid and entry.uid != metadata.uid
+            lost = "was made again by somebody else" if made_again else "is no longer labelled as this add-on's"
+            return f"belongs to add-on {owner} now" if owner else lost
         made.owner = self.bundle.name
         made.resource_version = metadata.resource_version
         try:
@@ -98,10 +181,13 @@ class LeftPlanner:
         elif not self.definition.prune:
             made.reason = "left the source; prune is off"
         made.uid = metadata.uid
+        if metadata.deletion_timestamp:
+            finalizers = ", ".join(metadata.finalizers) or "none"
+            self._deleting[made.key] = f"is being deleted already (finalizers: {finalizers})"
         return made
 
     def _keep_reason(self, entry: InventoryEntry, metadata: ObjectMetadata) -> str:
-        reason = keep_reason(entry.key, metadata.annotations, metadata.owner_references)
+        reason = keep_reason(entry.key, metadata.labels, metadata.annotations, metadata.owner_references)
         resource = self._resource(entry.key, entry.version)
         if reason or resource is None or not may_take_volumes(entry.key):
             return reason
@@ -128,11 +214,14 @@ class LeftPlanner:
 
     def _guard(self, items: list[PlanItem], size: int) -> None:
         """Stop a mass deletion: an empty render, or more than the definition allows."""
-        leaving = [item for item in items if not item.reason]
+        leaving = [item for item in items if not item.reason and item.key not in self._deleting]
         reason = ""
         limit = self.definition.max_delete
-        if leaving and all(item.generated for item in self.bundle.objects):
-            reason = "the source renders nothing, and an empty render never prunes"
+        if leaving and limit is None and all(item.generated for item in self.bundle.objects):
+            reason = (
+                "the source renders nothing, and an empty render never prunes by itself. "
+                f"Set maxDelete to at least {len(leaving)} to delete what it had"
+            )
         elif limit is not None and len(leaving) > limit:
             reason = f"{len(leaving)} objects would be pruned, maxDelete is {limit}"
         elif limit is None and len(leaving) > _MASS_DELETION and len(leaving) * 2 > size:

@@ -62,9 +62,11 @@ def write_status(session: Session, name: str, changes: dict[str, Any]) -> Record
     """Merge ``changes`` into a record's status; a field set to ``None`` goes.
 
     The add-on's lock is held, so nobody else writes its status: when the record moved (an annotation, a spec), the
-    same changes go onto the new version.
+    same changes go onto the new version. With the first of them the record says which cluster it is about.
     :raises ClusterError: when it is gone, or would become too large.
     """
+    if session.info.cluster and not session.record(name).cluster:
+        changes = {"cluster": session.info.cluster, **changes}
     _check_size(name, len(json.dumps(changes)))
     for attempt in range(5):
         record = session.record(name)
@@ -116,6 +118,9 @@ def write_ahead(session: Session, name: str) -> None:
     record = session.record(name)
     managed = [(item.key, item.version) for item in plan.items if item.managed]
     inventory = record.inventory.ahead(managed)
+    for item in plan.with_action("keep"):
+        if item.key not in inventory:
+            inventory.remember(item.key, item.version, item.kept_as, item.uid)
     ahead = inventory.to_status()
     unknown = sum(1 for entry in inventory.entries.values() if entry.facts is None)
     _check_size(name, len(json.dumps(ahead)) + unknown * FACTS_BYTES)

@@ -123,7 +123,7 @@ class Session:
     def keep_record(self, record: Record) -> None:
         """Remember a record as it was read or written last."""
         self.records[record.name] = record
-        self.directory.save_records(self.records)
+        self.directory.save_record(record)
 
     def record(self, name: str) -> Record:
         return self.records.get(name) or Record(name)

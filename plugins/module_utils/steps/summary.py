@@ -102,6 +102,8 @@ def _why(outcome: Outcome, check: bool, plan: Plan | None) -> str:
     if outcome.kept and not outcome.error:
         kept = [f"{item.key} ({item.reason})" for item in outcome.kept]
         reasons.append(f"kept: {listed(kept, 2)}")
+    if outcome.notes:
+        reasons.append(f"no longer tracked: {listed(outcome.notes, 2)}")
     return printable("; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason))
 
 

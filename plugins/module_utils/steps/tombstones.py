@@ -16,6 +16,7 @@ from ..model.record import Record
 _FIELD = "status"
 # What a returning add-on needs: its inventory and what was applied. Phase and message belong to the past.
 _KEPT = (
+    "cluster",
     "objects",
     "appliedHash",
     "renderKey",

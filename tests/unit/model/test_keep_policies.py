@@ -30,7 +30,7 @@ CONFIG = ObjectKey("", "ConfigMap", "web", "a")
     ],
 )
 def test_kinds_are_protected_by_group_and_kind(group: str, kind: str, kept: bool) -> None:
-    assert bool(keep_reason(ObjectKey(group, kind, "", "a"), {}, [])) is kept
+    assert bool(keep_reason(ObjectKey(group, kind, "", "a"), {}, {}, [])) is kept
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,26 @@ def test_kinds_are_protected_by_group_and_kind(group: str, kind: str, kept: bool
         ({"client.lifecycle.config.k8s.io/deletion": "detach"},
          "annotation client.lifecycle.config.k8s.io/deletion: detach"),
         ({"kapp.k14s.io/delete-strategy": "orphan"}, "annotation kapp.k14s.io/delete-strategy: orphan"),
+        ({"kluctl.io/skip-delete": "true"}, "annotation kluctl.io/skip-delete: true"),
+        ({"werf.io/ownership": "anyone"}, "annotation werf.io/ownership: anyone"),
+        ({"werf.io/ownership": "release"}, ""),
         ({"example.com/keep": "true"}, ""),
     ],
 )  # fmt: skip
 def test_annotations(annotations: dict[str, str], reason: str) -> None:
-    assert keep_reason(CONFIG, annotations, []) == reason
+    assert keep_reason(CONFIG, {}, annotations, []) == reason
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        ({}, ""),
+        ({"objectset.rio.cattle.io/prune": "false"}, "label objectset.rio.cattle.io/prune: false"),
+        ({"objectset.rio.cattle.io/prune": "true"}, ""),
+    ],
+)
+def test_labels(labels: dict[str, str], reason: str) -> None:
+    assert keep_reason(CONFIG, labels, {}, []) == reason
 
 
 @pytest.mark.parametrize(
@@ -72,12 +87,12 @@ def test_annotations(annotations: dict[str, str], reason: str) -> None:
     ],
 )
 def test_owners(references: list[dict[str, Any]], reason: str) -> None:
-    assert keep_reason(CONFIG, {}, references) == reason
+    assert keep_reason(CONFIG, {}, {}, references) == reason
 
 
 def test_the_list_of_kinds_can_be_another() -> None:
-    assert keep_reason(CONFIG, {}, [], protected=[("", "ConfigMap")])
-    assert not keep_reason(ObjectKey("", "Namespace", "", "a"), {}, [], protected=[])
+    assert keep_reason(CONFIG, {}, {}, [], protected=[("", "ConfigMap")])
+    assert not keep_reason(ObjectKey("", "Namespace", "", "a"), {}, {}, [], protected=[])
 
 
 @pytest.mark.parametrize(

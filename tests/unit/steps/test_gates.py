@@ -15,6 +15,8 @@ FORCE = {"adopt": True, "allowAdoptChanges": True}
 MANUAL = {"manualSync": True}
 NEW = item("new", "create")
 MINE = item("mine", "update", owner="app")
+SAME = item("same", owner="app")
+LOST = item("lost", "keep", owner="app", reason="the record is lost")
 THEIRS_EQUAL = item("equal", "adopt", owner="")
 THEIRS_OTHER = item("other", "update", owner="")
 BLOCKED = item("bad", "blocked", reason="the API server refuses it")
@@ -25,12 +27,19 @@ CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, st
     ([], {}, None, "", ""),
     ([NEW, MINE], {}, synced(), "", ""),
     # The label alone is no proof that the add-on made it: its record was lost, and nothing says what was applied.
-    ([MINE], {}, None, "adoption",
+    ([MINE, LOST], {}, None, "adoption",
+     "labelled as this add-on's, but in no record, so it was lost: ConfigMap web/mine, ConfigMap web/lost. "
+     "Not in the source: ConfigMap web/lost. Set adopt: true to take them over; nothing is pruned in that run"),
+    ([SAME], {}, None, "adoption",
+     "labelled as this add-on's, but in no record, so it was lost: ConfigMap web/same. "
+     "Set adopt: true to take them over; nothing is pruned in that run"),
+    ([SAME, LOST, NEW], ADOPT, None, "", ""),
+    ([MINE], ADOPT, None, "adoption",
      "labelled as this add-on's, but in no record, and a sync would change it: ConfigMap web/mine. "
      "Correct the source until nothing changes, or set allowAdoptChanges: true"),
     ([MINE], FORCE, None, "", ""),
-    ([item("same", owner="app")], {}, None, "", ""),
-    ([item("same", owner="app")], MANUAL, synced(), "", ""),
+    ([SAME], {}, synced(), "", ""),
+    ([SAME], MANUAL, synced(), "", ""),
     ([BLOCKED], {}, None, "refused", "ConfigMap web/bad: the API server refuses it"),
     ([BLOCKED, UNKNOWN, THEIRS_OTHER], MANUAL, None, "refused",
      "ConfigMap web/bad: the API server refuses it (and 1 more)"),

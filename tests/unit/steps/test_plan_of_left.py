@@ -40,8 +40,9 @@ def left(run: MadeRun, *, served: list[Resource] = SERVED, prune: bool = True, *
     assert made is not None
     for name, value in bundle.items():
         setattr(made, name, value)
-    (item,), gone = LeftPlanner(run.session, made, States(), why_open(run.session, made), fresh=False).items(set())
-    assert (item.key, gone) == (key("left"), [])
+    found = LeftPlanner(run.session, made, States(), why_open(run.session, made), fresh=False).left(set())
+    (item,) = found.items
+    assert (item.key, found.gone, found.notes) == (key("left"), [], [])
     return item
 
 

@@ -25,7 +25,7 @@ ADOPTION = "already in the cluster and not this add-on's: ConfigMap web/a. Set a
 CASES: list[tuple[str, dict[str, Any], bool, str, str]] = [
     ("nothing to do", {"items": [SAME], "status": synced(objects=HAS_A)}, False, "", ""),
     ("a change", {"items": [CHANGED], "status": synced(objects=HAS_A)}, True, "", ""),
-    ("no record", {"items": [SAME]}, True, "", ""),
+    ("no record", {"items": [SAME], "adopt": True}, True, "", ""),
     ("another phase", {"items": [SAME], "status": synced(objects=HAS_A, phase="Error")}, True, "", ""),
     ("not healthy", {"items": [SAME], "status": synced(objects=HAS_A, conditions=[])}, True, "", ""),
     ("another generation", {"items": [SAME], "status": synced(objects=HAS_A, observedGeneration=0)}, True, "", ""),

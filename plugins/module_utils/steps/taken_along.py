@@ -1,0 +1,98 @@
+"""What a deletion would take along: Kubernetes deletes an object with its owner, and no data may go that way.
+
+A database operator makes its cluster the owner of the claims, say; a package manager makes a package the owner of the
+kinds that it brought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..cluster.discovery import path_of
+from ..model.names import PROTECTED_KINDS
+from ..model.objects import Manifest, ObjectKey, split_api_version
+from .session import Session
+
+# Kinds of these groups own nothing that is protected, but for StatefulSets (and pods: claims meant to end with them).
+_HARMLESS_GROUPS = frozenset(
+    {
+        "",
+        "admissionregistration.k8s.io",
+        "apiregistration.k8s.io",
+        "apps",
+        "autoscaling",
+        "batch",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "networking.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "scheduling.k8s.io",
+    }
+)
+_MOST_OWNERS = 5
+
+
+def may_take_along(key: ObjectKey) -> bool:
+    """Whether objects of this kind may own what is protected."""
+    return key.group not in _HARMLESS_GROUPS or key.group_kind == ("apps", "StatefulSet")
+
+
+@dataclass
+class TakenAlong:
+    """Looks at protected objects and their owners, and the owners of those, as the acting account."""
+
+    session: Session
+    _owners: dict[tuple[str, str, str, str], list[dict[str, Any]]] = field(default_factory=dict)
+
+    def by_uid(self, candidates: Collection[tuple[ObjectKey, str]]) -> dict[str, str]:
+        """Why objects may not be deleted, by their uid: what would go with them.
+
+        :param candidates: identity and uid of what is to be deleted.
+        :raises ClusterError: when the protected objects or their owners may not be read, so that nobody knows.
+        """
+        wanted = {uid: key for key, uid in candidates if may_take_along(key)}
+        if not wanted:
+            return {}
+        found: dict[str, str] = {}
+        for kind, owned in self._protected({key.namespace for key in wanted.values()}):
+            metadata = owned["metadata"]
+            for uid in self._above(metadata, 0):
+                if uid in wanted:
+                    place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+                    found.setdefault(uid, f"{kind} {place}{metadata['name']} would go with it: it is its owner")
+        return found
+
+    def _protected(self, namespaces: set[str]) -> Iterator[tuple[str, Manifest]]:
+        """Metadata of the protected objects that something in these namespaces (or, if empty, in none) may own."""
+        for group, kind in sorted(PROTECTED_KINDS):
+            resource = self.session.discovery.preferred(group, kind)
+            if resource is None or not (resource.namespaced or "" in namespaces):
+                continue
+            for namespace in [""] if "" in namespaces else sorted(namespaces):
+                items, _version = self.session.acting.list_all(path_of(resource, namespace), metadata_only=True)
+                yield from ((kind, item) for item in items)
+
+    def _above(self, metadata: dict[str, Any], depth: int) -> Iterator[str]:
+        """The uids of all owners of an object, direct or not."""
+        for reference in metadata.get("ownerReferences") or []:
+            # A claim of a pod is one that its pod template asks to end with the pod.
+            if depth > _MOST_OWNERS or reference.get("kind") == "Pod":
+                continue
+            yield reference["uid"]
+            yield from self._above({"ownerReferences": self._owners_of(reference, metadata)}, depth + 1)
+
+    def _owners_of(self, reference: dict[str, Any], owned: dict[str, Any]) -> list[dict[str, Any]]:
+        group, version = split_api_version(str(reference.get("apiVersion")))
+        resource = self.session.discovery.find(group, version, str(reference.get("kind")))
+        if resource is None:
+            return []
+        namespace = str(owned.get("namespace") or "") if resource.namespaced else ""
+        key = (resource.plural, group, namespace, str(reference.get("name")))
+        if key not in self._owners:
+            live = self.session.acting.find(path_of(resource, namespace, str(reference.get("name"))))
+            self._owners[key] = (live or {"metadata": {}})["metadata"].get("ownerReferences") or []
+        return self._owners[key]
