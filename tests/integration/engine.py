@@ -73,6 +73,20 @@ class Engine:
         finally:
             session.directory.remove()
 
+    def run_until_applied(self, name: str) -> None:
+        """A run over one add-on that ends when everything is applied, before its record says so, as if killed there."""
+        session = self._open(check=False)
+        try:
+            render(session, name, _say_nothing)
+            plan(session, name, _say_nothing)
+            queue(session)
+            assert begin(session, name, _say_nothing).active
+            apply(session, name, "prerequisites", _say_nothing)
+            apply(session, name, "all", _say_nothing)
+            release(session, name)
+        finally:
+            session.directory.remove()
+
     def _open(self, check: bool) -> Session:
         opened = read_definitions(
             DefinitionsRequest(
@@ -93,7 +107,7 @@ class Engine:
 
 def _run(session: Session, progress: Progress, *, check: bool) -> dict[str, AddonRun]:
     names = session.info.order
-    assert not session.info.invalid, session.info.invalid
+    assert not [item for item in session.info.invalid if item.file], session.info.invalid
     for name in names:
         _attempt(lambda name=name: render(session, name, _say_nothing))  # type: ignore[misc]
     for name in names:
@@ -105,13 +119,13 @@ def _run(session: Session, progress: Progress, *, check: bool) -> dict[str, Addo
         name: AddonRun(
             name,
             session.directory.bundle(name),
-            planned[name],
+            planned.get(name),
             session.directory.plan(name),
             session.directory.outcome(name),
             session.mask(name),
             failures.get(name, ""),
         )
-        for name in names
+        for name in [*names, *session.info.protected]
     }
 
 
