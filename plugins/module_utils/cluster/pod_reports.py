@@ -27,10 +27,9 @@ _WORKLOADS: frozenset[GroupKind] = frozenset(
         ("", "Pod"),
     }
 )
-_MOST_RESTARTS = 5
-"""After so many restarts, which take the kubelet more than two minutes, a container counts as one that can't start."""
-
 _NEVER_STARTS = ("InvalidImageName", "ErrImageNeverPull")
+"""Crashes are none of these, however many: a program may need another one that takes its time."""
+
 _STARTING = ("ContainerCreating", "PodInitializing")
 _LOG_LINES = 5
 _LOG_LINE_LENGTH = 200
@@ -104,7 +103,7 @@ def _trouble_of_container(pod: str, container: dict[str, Any]) -> Trouble | None
         _short(", ".join(texts)),
         container=name if reason not in _STARTING else "",
         restarted=bool(waiting) and restarts > 0,
-        final=reason in _NEVER_STARTS or (bool(waiting) and restarts >= _MOST_RESTARTS),
+        final=reason in _NEVER_STARTS,
     )
 
 

@@ -237,14 +237,14 @@ PODS = {
                 "containerStatuses": [
                     {
                         "name": "c",
-                        "restartCount": 5,
+                        "restartCount": 50,
                         "state": {"waiting": {"reason": "CrashLoopBackOff"}},
                         "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "message": "no database"}},
                     }
                 ],
             },
         ),
-        Readiness("failed", "container c: CrashLoopBackOff, exit code 1, 5 restarts, no database"),
+        Readiness("waiting", "container c: CrashLoopBackOff, exit code 1, 50 restarts, no database"),
     ),
     "without its image": (
         of(
