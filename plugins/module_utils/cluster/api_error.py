@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..model.errors import ClusterError
+from ..model.immutable_fields import STORED_VERSIONS, is_about_immutability
 from ..model.shapes import mapping_of
 from ..model.wording import shortened
 
@@ -20,7 +21,7 @@ _BAD_MANIFEST = ("failed to create typed patch object", "failed to convert new o
 _TOO_LARGE = ("etcdserver: request is too large", "ResourceExhausted")
 _STORAGE_BUSY = ("etcdserver: leader changed", "etcdserver: no leader", "etcdserver: request timed out")
 _WEBHOOK_DOWN = ("failed calling webhook", "conversion webhook for")
-_IMMUTABLE = re.compile(r"immutable|may not (?:be )?change|updates to .* (?:is|are) forbidden", re.DOTALL)
+_NO_GROWTH = "only dynamically provisioned pvc can be resized"
 _CONFLICT = re.compile(r'^conflict with "(.+?)"(?: with subresource "(.+?)")?(?: using (\S+))?')
 # From the beginning of a mapping, list or Go struct that a message quotes, as JSON (maybe within quotes) or in Go's
 # way, to the last bracket that may end it: brackets within its texts can't be told from its own.
@@ -156,10 +157,27 @@ class ApiError(ClusterError):
 
     @property
     def immutable_fields(self) -> list[str]:
-        """Fields that can't be changed on the existing object; it would have to be replaced."""
+        """Fields that can't be changed on the existing object; it would have to be replaced.
+
+        There may be more that is wrong with it, see ``faults``.
+        """
+        if self.status == 403 and self._says(_NO_GROWTH):
+            return ["spec.resources.requests.storage"]
         if self.status != 422 or self.precondition_failed:
             return []
-        return [cause.field for cause in self.causes if cause.field and _IMMUTABLE.search(cause.message)]
+        found = ("spec.versions" if _is_stored(cause) else cause.field for cause in self.causes if _is_fixed(cause))
+        return list(dict.fromkeys(found))
+
+    @property
+    def faults(self) -> list[Cause]:
+        """Causes that have nothing to do with what can be changed in place."""
+        return [cause for cause in self.causes if not _is_fixed(cause)]
+
+    @property
+    def stored_versions(self) -> list[str]:
+        """Versions that the new CustomResourceDefinition lacks although objects may still be stored in them."""
+        quoted = (re.match(r'Invalid value: "([^"]*)"', cause.message) for cause in self.causes if _is_stored(cause))
+        return [found[1] for found in quoted if found]
 
     @property
     def forbidden(self) -> bool:
@@ -184,8 +202,8 @@ class ApiError(ClusterError):
         """The object as written can't be accepted by this server, however often it is sent."""
         if self.too_large or self.status == 400 or (self.status == 500 and self._says(*_BAD_MANIFEST)):
             return True
-        excused = self.precondition_failed or self.denied_by_policy or self.immutable_fields
-        return self.status == 422 and not excused
+        fixed = self.immutable_fields and not self.faults
+        return self.status == 422 and not (self.precondition_failed or self.denied_by_policy or fixed)
 
     @property
     def webhook_unavailable(self) -> bool:
@@ -230,6 +248,14 @@ class ApiError(ClusterError):
         """The server rejected the request before it did anything, so even a create may be repeated."""
         refused = self.status == 429 or self.webhook_unavailable or self.quota_contended
         return refused or (self.retryable and self.retry_after is not None)
+
+
+def _is_fixed(cause: Cause) -> bool:
+    return is_about_immutability(cause.reason, cause.field, cause.message)
+
+
+def _is_stored(cause: Cause) -> bool:
+    return cause.field.startswith(STORED_VERSIONS)
 
 
 def _told(cause: Cause) -> str:

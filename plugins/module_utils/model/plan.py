@@ -68,8 +68,8 @@ class PlanItem:
     managers whose fields become ours, ``removes`` the fields that go with that.
 
     ``immutable`` names the fields that the server does not let change. With action ``replace`` the object is deleted
-    and made anew; ``cascade`` is the propagation policy of that deletion. ``layer`` counts from 1: what the object
-    waits for is in the layers before.
+    and made anew; ``cascade`` is the propagation policy of that deletion. ``held_by`` names the object that can't be
+    changed and that this one needs. ``layer`` counts from 1: what the object waits for is in the layers before.
     """
 
     key: ObjectKey
@@ -92,6 +92,7 @@ class PlanItem:
     warnings: list[str] = field(default_factory=list)
     immutable: list[str] = field(default_factory=list)
     cascade: Cascade = ""
+    held_by: str = ""
     layer: int = 0
     before: str = ""
     after: str = ""
@@ -141,6 +142,11 @@ class PlanItem:
         """Whether this item may be carried out, or left alone, as it stands; what is kept always may."""
         return self.action == "keep" or (self.action != "blocked" and self.verdict != "unknown")
 
+    @property
+    def left_out(self) -> bool:
+        """Blocked for itself: it can't be changed in place, or needs what can't. The rest is carried out without it."""
+        return self.action == "blocked" and bool(self.immutable or self.held_by)
+
 
 Gate = Literal["", "refused", "hooks", "adoption", "manual-sync"]
 """What holds a plan back: ``refused`` ends as Error, ``hooks`` and ``adoption`` as Blocked, ``manual-sync`` as
@@ -180,6 +186,20 @@ class Plan:
     @property
     def unsettled(self) -> list[PlanItem]:
         return [item for item in self.items if not item.settled]
+
+    @property
+    def refusing(self) -> list[PlanItem]:
+        """What has nothing of the plan carried out: it can't be applied at all, or could not be checked."""
+        return [item for item in self.unsettled if not item.left_out]
+
+    @property
+    def left_out_reason(self) -> str:
+        """Why the add-on is not as its source says when all else is applied; empty when nothing is left out."""
+        left_out = sorted((item for item in self.items if item.left_out), key=lambda item: bool(item.held_by))
+        if not left_out:
+            return ""
+        more = f" (and {len(left_out) - 1} more left out)" if len(left_out) > 1 else ""
+        return f"{left_out[0].key}: {left_out[0].reason}{more}"
 
     @property
     def pending(self) -> bool:

@@ -39,6 +39,7 @@ def apply(session: Session, name: str, stage: Stage, progress: Progress) -> list
     """Carry out one stage of the plan; returns the items that were applied.
 
     :raises PlanError: when a gate holds the plan back, or an object can't be applied; what was applied is recorded.
+        Also at the end of all, when the plan leaves something out.
     :raises ReadinessError: when the objects are applied, but not ready in time.
     """
     plan, bundle = session.directory.plan(name), session.directory.bundle(name)
@@ -53,6 +54,8 @@ def apply(session: Session, name: str, stage: Stage, progress: Progress) -> list
             write_ahead(session, name)
             application.run(due)
         if stage == "all":
+            if plan.left_out_reason:
+                raise PlanError(plan.left_out_reason, addon=name)
             application.wait()
     return due
 
@@ -90,7 +93,7 @@ class _Application:
 
     @cached_property
     def _writer(self) -> ObjectWriter:
-        return ObjectWriter(self.session, self.name, self._mask)
+        return ObjectWriter(self.session, self.name, self._mask, self.progress, self.renewal.lost)
 
     # Applying
 
@@ -153,8 +156,7 @@ class _Application:
             if item.verdict != "simulated":
                 continue
             try:
-                body = item.first or self._bodies[item.key]
-                self.session.acting.apply(self._writer.path(item), body, dry_run=True, force=True)
+                self._writer.rehearse(item, self._bodies[item.key])
             except ApiError as error:
                 refused.append(f"{item.key}: {self._mask.text(error.message)}")
         if refused:

@@ -85,3 +85,5 @@ def _why_absent(session: Session, owner: str) -> str:
 
 def _block(item: PlanItem, reason: str) -> None:
     item.action, item.verdict, item.reason = "blocked", "verified", reason
+    # Whatever else holds it back concerns this add-on alone; this does not.
+    item.immutable, item.held_by = [], ""

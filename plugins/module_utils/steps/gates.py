@@ -13,15 +13,17 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
     record = session.record(made.name)
     definition = session.directory.definition(made.name).definition
     made.gate, made.gate_reason = "", ""
-    unsettled = made.unsettled
-    foreign = [item for item in made.items if item.foreign and item.managed and item.action != "unchanged"]
+    refusing = made.refusing
+    foreign = [
+        item for item in made.items if item.foreign and item.action != "unchanged" and (item.managed or item.left_out)
+    ]
     changing = [item for item in foreign if item.action != "adopt"]
     # The label alone is no proof that the add-on made it: its record was lost, and nothing says what was applied.
     forgotten = [item for item in made.items if record.fresh and item.owner == made.name]
-    overwritten = [item for item in forgotten if item.action == "update"]
-    if unsettled:
-        first = unsettled[0]
-        more = f" (and {len(unsettled) - 1} more)" if len(unsettled) > 1 else ""
+    overwritten = [item for item in forgotten if item.action in ("update", "replace")]
+    if refusing:
+        first = refusing[0]
+        more = f" (and {len(refusing) - 1} more)" if len(refusing) > 1 else ""
         made.gate, made.gate_reason = "refused", f"{first.key}: {first.reason}{more}"
     elif bundle.hooks and not definition.skip_hooks:
         names = ", ".join(str(item.key) for item in bundle.hooks[:3])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..cluster.client import ApiError
 from ..cluster.discovery import path_of
+from ..cluster.gone import wait_until_gone, what_holds
 from ..model.errors import ClusterError, PlanError
 from ..model.masking import Mask
 from ..model.names import OWNER_LABEL
@@ -16,9 +18,10 @@ from ..model.ownership import facts_of, fingerprint
 from ..model.plan import PlanItem
 from .absorption import absorb
 from .custom_resources import definition_facts
-from .session import Session
+from .session import Progress, Session
 
 _GUARD_ATTEMPTS = 5
+_LEAST_WAIT_SECONDS = 30.0
 _OF_NO_OBJECT = "1"
 
 
@@ -27,11 +30,15 @@ class ObjectWriter:
     """Writes objects of one add-on, as the acting account; may be used by many threads.
 
     :param mask: what hides the add-on's secrets in the server's messages.
+    :param progress: gets a line from time to time while an old object is waited for.
+    :param stop: ends such a wait.
     """
 
     session: Session
     addon: str
     mask: Mask
+    progress: Progress
+    stop: threading.Event
 
     def write(self, item: PlanItem, body: Manifest) -> AppliedObject | None:
         """Carry out a plan item; ``None`` when there was nothing left to do and the object is not this add-on's.
@@ -42,7 +49,14 @@ class ObjectWriter:
         """
         path = self.path(item)
         try:
-            live = self._update(item, path, body) if item.uid else self._create(item, path, body)
+            match item.action:
+                case "replace":
+                    live = self._replace(item, path, body)
+                case "create":
+                    self._wait_until_gone(item, path)
+                    live = self._create(item, path, body)
+                case _:
+                    live = self._update(item, path, body)
         except ApiError as error:
             error.message = self.mask.text(error.message)
             raise error.about(addon=self.addon, subject=str(item.key)) from None
@@ -50,6 +64,20 @@ class ObjectWriter:
             return None
         facts = facts_of(self.session.key, live, body, definition_facts(self.session, item.key))
         return AppliedObject(item.key, item.version, item.action, facts)
+
+    def rehearse(self, item: PlanItem, body: Manifest) -> None:
+        """Dry-run what could not be dry-run when it was planned.
+
+        What has an old object in its way was checked as far as it can be.
+
+        :raises ApiError: the server refuses it.
+        """
+        path, client = self.path(item), self.session.acting
+        if item.action == "replace":
+            return
+        live = client.find(path) if item.action == "create" and item.uid else None
+        if live is None or live["metadata"]["uid"] != item.uid:
+            client.apply(path, item.first or body, dry_run=True, force=True)
 
     def path(self, item: PlanItem) -> str:
         """Where the server has the object. :raises ClusterError: its kind is not served."""
@@ -77,6 +105,66 @@ class ObjectWriter:
             self._refuse_unless_done(item, path, body, live, "somebody made it")
             return live
         raise _moved(item, "somebody made it")
+
+    def _replace(self, item: PlanItem, path: str, body: Manifest) -> Manifest | None:
+        """Delete the very object that was planned, and make it anew when it is gone.
+
+        A run that is killed in between leaves an object that is missing or being deleted: the next one creates it.
+        """
+        self._delete(item, path)
+        self._wait_until_gone(item, path)
+        try:
+            return self._create(item, path, body)
+        except ApiError as error:
+            error.hint = f"the old object is deleted, so that it is missing now. {error.hint}".strip()
+            raise
+
+    def _delete(self, item: PlanItem, path: str) -> None:
+        client = self.session.acting
+        for _attempt in range(_GUARD_ATTEMPTS):
+            live = client.find(path)
+            if live is None or live["metadata"].get("deletionTimestamp"):
+                return
+            if live["metadata"]["uid"] != item.uid:
+                raise _moved(item, "it was deleted and made again")
+            if fingerprint(self.session.key, live) != item.fingerprint:
+                raise _moved(item, "it was changed")
+            preconditions = {"uid": item.uid, "resourceVersion": resource_version_of(live)}
+            options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": item.cascade}
+            try:
+                client.delete(path, {**options, "preconditions": preconditions})
+            except ApiError as error:
+                if error.not_found:
+                    return
+                # A controller wrote its status in between: look at it once more.
+                if not error.precondition_failed:
+                    raise
+            else:
+                return
+        raise _moved(item, "it changes all the time")
+
+    def _wait_until_gone(self, item: PlanItem, path: str) -> None:
+        """Wait for the old object of an item that is made anew, if there is one."""
+        if not item.uid:
+            return
+        wait = float(self.session.directory.definition(self.addon).definition.wait)
+        timeout = max(wait, _LEAST_WAIT_SECONDS)
+        left = wait_until_gone(
+            self.session.acting,
+            path,
+            item.uid,
+            timeout,
+            lambda text: self.progress(f"{self.addon}: {item.key}: {text}"),
+            self.stop,
+        )
+        if left:
+            held = what_holds(left)
+            raise PlanError(
+                f"is being deleted and not gone after {timeout:.0f} s{f' ({held})' if held else ''}",
+                addon=self.addon,
+                subject=str(item.key),
+                hint="find out what should take its finalizers away; the next run waits again, and makes it anew",
+            )
 
     def _update(self, item: PlanItem, path: str, body: Manifest) -> Manifest:
         """Apply onto the very object that was planned; writes to its status in between do not matter."""

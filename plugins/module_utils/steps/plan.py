@@ -15,6 +15,7 @@ from .claims import settle_claims, sources_by_addon
 from .dependencies import changed_dependency
 from .failures import failure_kept
 from .gates import judge
+from .held_back import hold_back_dependents
 from .object_graph import ObjectOrder
 from .open_renders import why_open
 from .plan_of_left import LeftPlanner
@@ -65,9 +66,12 @@ def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) 
     states = States()
     open_render = why_open(session, bundle)
     items = SourcePlanner(session, bundle, states, open_render, progress).items()
-    left_planner = LeftPlanner(session, bundle, states, open_render, fresh)
+    order = ObjectOrder.of(bundle.manifests())
+    hold_back_dependents(items, order)
+    left_out = next((item.key for item in items if item.left_out), None)
+    left_planner = LeftPlanner(session, bundle, states, open_render, fresh, left_out)
     left = left_planner.left({item.uid for item in items if item.uid})
-    _put_in_order(items, bundle)
+    _put_in_order(items, order)
     states.show([*items, *left.items], session.mask(bundle.name), bundle.manifests())
     made = Plan(
         name=bundle.name,
@@ -89,9 +93,8 @@ def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) 
     return made
 
 
-def _put_in_order(items: list[PlanItem], bundle: Bundle) -> None:
+def _put_in_order(items: list[PlanItem], order: ObjectOrder) -> None:
     """Note the layer of everything that the add-on has, and where an annotation overrules what the objects say."""
-    order = ObjectOrder.of(bundle.manifests())
     layers = order.layers(item.key for item in items if item.managed)
     for item in items:
         item.layer = layers.get(item.key, 0)

@@ -48,6 +48,7 @@ class LeftPlanner:
     :param states: gets what is to be deleted.
     :param open_render: why what the bundle lacks may be in the source all the same, empty when it is not.
     :param fresh: whether the cluster is looked at anew.
+    :param left_out: an object of the bundle that this run can't apply, if there is one: nothing is pruned then.
     """
 
     session: Session
@@ -55,6 +56,7 @@ class LeftPlanner:
     states: States
     open_render: str
     fresh: bool
+    left_out: ObjectKey | None = None
     _deleting: dict[ObjectKey, str] = field(default_factory=dict)
 
     @cached_property
@@ -180,6 +182,8 @@ class LeftPlanner:
             made.reason = f"may be in the source all the same: {self.open_render}"
         elif not self.definition.prune:
             made.reason = "left the source; prune is off"
+        elif self.left_out:
+            made.reason = f"left the source; stays until {self.left_out} can be applied"
         made.uid = metadata.uid
         if metadata.deletion_timestamp:
             finalizers = ", ".join(metadata.finalizers) or "none"

@@ -5,13 +5,15 @@ What can't be dry-run, since its namespace or its kind comes or changes with the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..cluster.client import ApiError
 from ..cluster.discovery import Resource, path_of
+from ..cluster.gone import what_holds
 from ..model.bundle import Bundle, BundleObject
 from ..model.difference import differs
-from ..model.errors import AddonError
+from ..model.errors import AddonError, ClusterError
 from ..model.names import OWNER_LABEL, RECORD_GROUP
 from ..model.normalise import describe_kind, is_definition, kinds_brought
 from ..model.object_faults import bundle_faults, object_faults
@@ -26,6 +28,8 @@ from .bodies import Bodies, Body
 from .custom_resources import definition_facts
 from .dependencies import bundles_of_dependencies, dependencies
 from .dry_run import dry_run
+from .rehearsal import rehearse
+from .replacements import plan_change_in_place
 from .schemas import Schemas
 from .session import Progress, Session
 from .shown_states import States
@@ -35,7 +39,7 @@ _READ_ATTEMPTS = 4
 
 @dataclass
 class SourcePlanner:
-    """Plans one bundle against the cluster, its CustomResourceDefinitions before everything else.
+    """Plans one bundle against the cluster, its namespaces and CustomResourceDefinitions before everything else.
 
     :param states: gets what each object is and will be.
     :param open_render: why the render may not be what a sync will apply, empty when it is.
@@ -47,6 +51,8 @@ class SourcePlanner:
     open_render: str
     progress: Progress
     _changing_kinds: set[GroupKind] = field(default_factory=set)
+    _ending_namespaces: set[str] = field(default_factory=set)
+    _ending_kinds: set[GroupKind] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         # Made once, before the threads start: two of them would each ask the server.
@@ -62,20 +68,28 @@ class SourcePlanner:
 
     def items(self) -> list[PlanItem]:
         """One item per object, in the order of the bundle."""
-        definitions = [item for item in self.bundle.objects if is_definition(item.manifest)]
-        others = [item for item in self.bundle.objects if not is_definition(item.manifest)]
-        planned = {item.key: item for item in self.session.each(self._item, definitions, self._far)}
+        first = [item for item in self.bundle.objects if _holds_others(item)]
+        others = [item for item in self.bundle.objects if not _holds_others(item)]
+        planned = {item.key: item for item in self.session.each(self._item, first, self._far)}
         self._changing_kinds = self._kinds_of_changing_definitions(list(planned.values()))
+        self._note_what_ends([item for item in planned.values() if item.action == "create" and item.uid])
         planned |= {item.key: item for item in self.session.each(self._item, others, self._far)}
         self._doubt_made_up([planned[item.key] for item in self.bundle.objects if item.second is not None])
         return [planned[item.key] for item in self.bundle.objects]
+
+    def _note_what_ends(self, items: list[PlanItem]) -> None:
+        """Namespaces and kinds that are being deleted, and what lives in them with them."""
+        keys = {item.key for item in items}
+        self._ending_namespaces = {key.name for key in keys if key.group_kind == ("", "Namespace")}
+        brought = (item.manifest for item in self.bundle.objects if item.key in keys)
+        self._ending_kinds = {(group, kind) for group, _version, kind, _ in kinds_brought(brought)}
 
     def _far(self, done: int, total: int) -> None:
         self.progress(f"{self.bundle.name}: compared {done} of {total} objects with the cluster")
 
     def _doubt_made_up(self, items: list[PlanItem]) -> None:
         """What a chart makes up fits together (a password and its hash), so one part that is made anew may not fit."""
-        there = [item for item in items if item.uid]
+        there = [item for item in items if item.uid and item.action != "create"]
         for item in items:
             if item.action == "create" and there:
                 item.warnings.append(f"gets values made up anew, and {there[0].key} keeps its own: see if they fit")
@@ -168,6 +182,9 @@ class SourcePlanner:
             if self.session.info.reads_only:
                 self._look_at(made, item, live)
                 return
+            if live and (ending := self._ending(item, live)):
+                self._anew(made, item, path, live, ending)
+                return
             absorbed = absorbed_at_adoption(live, item.manifest["apiVersion"]) if live else []
             body = self._bodies.of(item, live, absorbed)
             if item.key.group_kind == ("", "Secret") or self._hides_fields:
@@ -175,6 +192,9 @@ class SourcePlanner:
             try:
                 asked = dry_run(self.session.acting, path, body.manifest, live, absorbed)
             except ApiError as error:
+                if live and error.immutable_fields and item.key.group_kind not in self._changing_kinds:
+                    self._unchangeable(made, item, path, live, error)
+                    return
                 if not error.precondition_failed:
                     raise
                 continue
@@ -214,6 +234,48 @@ class SourcePlanner:
             made.uid = live["metadata"]["uid"]
         self._check_offline(made, body.manifest)
 
+    def _unchangeable(self, made: PlanItem, item: BundleObject, path: str, live: Manifest, refusal: ApiError) -> None:
+        """Block the object that can't be changed in place, or plan to replace it where its source asks for that."""
+        # What nobody owns keeps its value: of the new object nobody will own anything.
+        metadata = {name: value for name, value in live["metadata"].items() if name != "managedFields"}
+        body = self._bodies.of(item, {**live, "metadata": metadata}, [])
+        self._see(made, live)
+        predicted = plan_change_in_place(self.session.acting, path, made, body.manifest, live, refusal)
+        if predicted is not None:
+            self._note(made, item, body)
+            self.states.note(item.key, live, predicted)
+
+    def _ending(self, item: BundleObject, live: Manifest) -> str:
+        """Why a live object will be gone soon, empty when it stays: what is applied onto it goes with it."""
+        if live["metadata"].get("deletionTimestamp"):
+            held = what_holds(live)
+            return f"is being deleted{f' ({held})' if held else ''}"
+        if item.key.namespace in self._ending_namespaces:
+            return f"goes with namespace {item.key.namespace}, which is being deleted"
+        if item.key.group_kind in self._ending_kinds:
+            return "goes with the definition of its kind, which is being deleted"
+        return ""
+
+    def _anew(self, made: PlanItem, item: BundleObject, path: str, live: Manifest, ending: str) -> None:
+        """Plan to make an object once the one of its name is gone: server-side apply would complete its deletion."""
+        body = self._bodies.of(item, None, [])
+        made.action, made.verdict, made.reason = "create", "simulated", f"{ending}: made anew when it is gone"
+        made.uid = live["metadata"]["uid"]
+        self._note(made, item, body)
+        predicted = body.manifest
+        if item.key.namespace in self._ending_namespaces or item.key.group_kind in self._ending_kinds:
+            self._check_offline(made, body.manifest)
+        else:
+            rehearsal = rehearse(self.session.acting, path, body.manifest, item.key.group_kind)
+            predicted, made.warnings = rehearsal.predicted, [*made.warnings, *rehearsal.warnings]
+        self.states.note(item.key, None, predicted)
+
+    def _see(self, made: PlanItem, live: Manifest) -> None:
+        metadata = live["metadata"]
+        made.owner = (metadata.get("labels") or {}).get(OWNER_LABEL, "")
+        made.uid, made.resource_version = metadata["uid"], metadata["resourceVersion"]
+        made.fingerprint = fingerprint(self.session.key, live)
+
     def _note(self, made: PlanItem, item: BundleObject, body: Body) -> None:
         made.body = body.manifest if body.manifest != item.manifest else None
         made.yields = body.yields
@@ -230,19 +292,12 @@ class SourcePlanner:
         *,
         absorbing: bool = False,
     ) -> None:
-        metadata = live["metadata"]
-        made.owner = (metadata.get("labels") or {}).get(OWNER_LABEL, "")
-        made.uid, made.resource_version = metadata["uid"], metadata["resourceVersion"]
-        made.fingerprint = fingerprint(self.session.key, live)
+        self._see(made, live)
         if item.generated and made.owner != self.bundle.name:
             made.action, made.reason = "unchanged", "exists already and stays whose it is"
             made.absorbs, made.removes, made.takes_over = [], [], []
             return
-        if metadata.get("deletionTimestamp"):
-            finalizers = ", ".join(metadata.get("finalizers") or []) or "none"
-            made.verdict, made.reason = "unknown", f"is being deleted (finalizers: {finalizers})"
-            return
-        taking_over = absorbing or taken_over_halfway(live, made.owner)
+        taking_over = absorbing or taken_over_halfway(live, made.owner or "")
         if differs(without_marks(live, taking_over), without_marks(predicted, taking_over)):
             made.action = "update"
         elif made.owner != self.bundle.name or absorbing or _fields(live) != _fields(predicted):
@@ -271,18 +326,35 @@ class SourcePlanner:
             what = "read" if error.method == "GET" else "dry-run"
             made.reason = f"no right to {what} it: {error.message}. {self._right_hint}"
         elif error.terminating_namespace:
-            made.reason = f"namespace {key.namespace} is being deleted: run again when it is gone"
+            if key.namespace in self._coming_namespaces:
+                self._simulate(made, item, f"namespace {key.namespace} is being deleted, and made anew with this run")
+            else:
+                made.reason = f"namespace {key.namespace} is being deleted{self._held(key.namespace)}"
+                made.reason += ". Nothing here makes it anew: wait until it is gone, then create it"
         elif not error.retryable and key.group_kind in self._changing_kinds:
             # The schema that refuses it is not the one that it will meet.
             self._simulate(made, item, f"the definition of {key.kind} changes with this run")
         elif error.is_final:
             made.verdict, made.reason = "verified", f"the API server refuses it: {error.message}"
 
+    def _held(self, namespace: str) -> str:
+        """What holds a namespace that is being deleted, in brackets, as far as it may be read."""
+        with suppress(ClusterError):
+            live = self.session.acting.find(f"/api/v1/namespaces/{namespace}")
+            held = what_holds(live) if live else ""
+            return f" ({held})" if held else ""
+        return ""
+
     @property
     def _right_hint(self) -> str:
         if self.session.info.options.impersonate:
             return "Grant that right to the account in addon_impersonate"
         return "Grant that right, or act as an account that has it with addon_impersonate"
+
+
+def _holds_others(item: BundleObject) -> bool:
+    """Whether other objects live in it, or are of the kind that it defines."""
+    return is_definition(item.manifest) or item.key.group_kind == ("", "Namespace")
 
 
 def _undecided(item: BundleObject) -> PlanItem:

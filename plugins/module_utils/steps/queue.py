@@ -85,7 +85,7 @@ def _planned(session: Session, outcome: Outcome, plan: Plan, bundle: Bundle | No
         return _to_record(session, name, "Suspended", outcome.message)
     if plan.gate == "refused":
         outcome.message = plan.gate_reason
-        if any(item.verdict != "unknown" for item in plan.unsettled):
+        if any(item.verdict != "unknown" for item in plan.refusing):
             outcome.phase, outcome.error = "Error", plan.gate_reason
             return True
         # Not to know is no error of a preview, which may have read rights alone (`unknown` in fail_on makes it one); a
@@ -95,6 +95,10 @@ def _planned(session: Session, outcome: Outcome, plan: Plan, bundle: Bundle | No
         outcome.phase, outcome.message = GATE_PHASES[plan.gate], plan.gate_reason
         held = (record.status.get("preview") or {}).get("digest")
         return held != plan.digest or _to_record(session, name, outcome.phase, plan.gate_reason)
+    if plan.left_out_reason:
+        outcome.phase = "Error"
+        outcome.error = outcome.message = plan.left_out_reason
+        return True
     return plan.pending or _unrecorded(plan, bundle, record)
 
 

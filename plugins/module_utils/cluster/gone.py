@@ -1,0 +1,60 @@
+"""Waiting until a deleted object is gone, and what holds it meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from ..model.objects import Manifest
+from ..model.shapes import mapping_of, mappings_of
+from .client import Client
+from .readiness import PROGRESS_SECONDS
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
+
+_HOLDING = frozenset({"NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure"})
+"""Conditions in which a namespace says what of its content does not go."""
+
+
+def wait_until_gone(
+    client: Client,
+    path: str,
+    uid: str,
+    timeout: float,
+    progress: Callable[[str], None],
+    stop: threading.Event | None = None,
+) -> Manifest | None:
+    """Look until the object of that uid does not exist any more; another one of its name does not count.
+
+    :param progress: gets a line every 5 s.
+    :returns: ``None`` when it is gone; what it was last when ``timeout`` seconds are over, or ``stop`` is set.
+    :raises ClusterError: as ``Client.request``.
+    """
+    start = told = time.monotonic()
+    pause, stop = _FIRST_PAUSE, stop or threading.Event()
+    while True:
+        live = client.find(path)
+        if live is None or live["metadata"]["uid"] != uid:
+            return None
+        now = time.monotonic()
+        if now - start >= timeout or stop.wait(pause):
+            return live
+        if now - told >= PROGRESS_SECONDS:
+            told = now
+            progress(f"waiting until it is gone, {now - start:.0f} s: {what_holds(live) or 'nothing holds it'}")
+        pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+def what_holds(live: Manifest) -> str:
+    """The finalizers of an object that is being deleted, and what a namespace says of its content."""
+    finalizers = list(live["metadata"].get("finalizers") or [])
+    texts = [f"finalizers: {', '.join(finalizers)}"] if finalizers else []
+    conditions = mappings_of(mapping_of(live.get("status")).get("conditions"))
+    texts += [
+        str(condition.get("message") or condition["type"])
+        for condition in conditions
+        if condition.get("type") in _HOLDING and condition.get("status") == "True"
+    ]
+    return "; ".join(texts)

@@ -1,0 +1,108 @@
+"""What becomes of an object that the server does not let change: it stays as it is, or is deleted and made anew.
+
+The latter only where the source asks for it on the object itself, and where nothing goes with it that nobody can bring
+back. Before that the server is asked whether it would take the new object: a wrong manifest must not cost the old one.
+"""
+
+from __future__ import annotations
+
+from ..cluster.client import ApiError, Client
+from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
+from ..model.names import PROTECTED_KINDS, REPLACE_ANNOTATION
+from ..model.objects import Manifest
+from ..model.plan import Cascade, PlanItem
+from ..model.shapes import mapping_of
+from .rehearsal import Rehearsal, rehearse
+
+_WORKLOADS = frozenset({"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"})
+
+
+def plan_change_in_place(
+    client: Client, path: str, made: PlanItem, body: Manifest, live: Manifest, refusal: ApiError
+) -> Manifest | None:
+    """Fill in the item of an object with ``refusal.immutable_fields``; what it will be if it is replaced.
+
+    :param body: what would be sent if it were a new object.
+    :raises ApiError: the object is wrong itself, or that could not be found out.
+    """
+    asked = (body["metadata"].get("annotations") or {}).get(REPLACE_ANNOTATION) == "true"
+    rehearsal = _rehearsed(client, path, made, body, refusal, asked)
+    made.action, made.verdict, made.immutable = "blocked", "verified", refusal.immutable_fields
+    cascade, effect = cascade_of(live, body)
+    stays = _why_it_stays(made, live, refusal, asked, cascade)
+    if stays or rehearsal is None:
+        made.reason = f"can't be changed in place: {refusal.message}. {stays}"
+        return None
+    made.action, made.cascade = "replace", cascade
+    if rehearsal.unproven:
+        made.verdict = "simulated"
+    texts = [f"{', '.join(made.immutable)} can't be changed in place, so it is deleted and made anew", effect]
+    made.reason = "; ".join(filter(None, [*texts, rehearsal.unproven]))
+    made.warnings += rehearsal.warnings
+    return rehearsal.predicted
+
+
+def _rehearsed(
+    client: Client, path: str, made: PlanItem, body: Manifest, refusal: ApiError, asked: bool
+) -> Rehearsal | None:
+    """The server's word on the new object; ``None`` when it could not give it and nothing depends on it."""
+    try:
+        rehearsal = rehearse(client, path, body, made.key.group_kind)
+    except ApiError as error:
+        if asked or error.is_bad_manifest:
+            raise
+        rehearsal = None
+    if refusal.faults and (rehearsal is None or rehearsal.unproven):
+        raise refusal
+    return rehearsal
+
+
+def _why_it_stays(made: PlanItem, live: Manifest, refusal: ApiError, asked: bool, cascade: Cascade) -> str:
+    """What can be done about an object that is not replaced; empty for one that is."""
+    kind = made.key.kind
+    if refusal.stored_versions:
+        versions = ", ".join(refusal.stored_versions)
+        return (
+            f"Objects may be stored as {versions}: migrate them (a StorageVersionMigration, or write each of them once)"
+            f" and take {versions} out of status.storedVersions; until then keep it in the source"
+        )
+    by_hand = "Undo the change in the source, or make it by hand"
+    if made.key.group_kind in PROTECTED_KINDS:
+        return f"A {kind} is never deleted automatically. {by_hand}"
+    if not asked:
+        return (
+            f'Undo the change in the source, replace the object by hand, or set annotation {REPLACE_ANNOTATION}: "true"'
+            " on it in the source to have it deleted and made anew"
+        )
+    metadata = live["metadata"]
+    kept = keep_reason(made.key, metadata.get("annotations") or {}, metadata.get("ownerReferences") or [])
+    if not kept and may_take_volumes(made.key) and cascade != "Orphan":
+        kept = volume_reason(live)
+    return f"It is not replaced: {kept}. {by_hand}" if kept else ""
+
+
+def cascade_of(live: Manifest, body: Manifest) -> tuple[Cascade, str]:
+    """How the old object is deleted, and in words what that does to the objects that it made.
+
+    The pods of a StatefulSet run on and the new one takes them over, if it selects them; its claims stay in any case.
+    """
+    match live["apiVersion"].partition("/")[0], live["kind"]:
+        case "apps", "StatefulSet":
+            if _selects_pods_of(body, live):
+                return "Orphan", "its pods and claims stay"
+            return "Foreground", "its pods go with it, since the new one does not select them; its claims stay"
+        case "apps", kind if kind in _WORKLOADS:
+            return "Foreground", "its pods go with it"
+        case "batch", _:
+            return "Foreground", "its pods go with it"
+    return "Background", ""
+
+
+def _selects_pods_of(body: Manifest, live: Manifest) -> bool:
+    wanted = mapping_of(mapping_of(body.get("spec")).get("selector"))
+    spec = mapping_of(live.get("spec"))
+    if wanted == spec.get("selector"):
+        return True
+    labels = mapping_of(mapping_of(mapping_of(spec.get("template")).get("metadata")).get("labels"))
+    chosen = mapping_of(wanted.get("matchLabels"))
+    return not wanted.get("matchExpressions") and all(labels.get(name) == value for name, value in chosen.items())
