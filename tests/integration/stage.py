@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import Plan, PlanItem
 from local_cluster import Cluster
 from tests.integration.engine import AddonRun, Engine
 from tests.integration.gitops import Repository
@@ -64,6 +65,22 @@ def planned(run: AddonRun) -> dict[str, str]:
     """What PLAN says of each object: its action by title."""
     assert run.planned is not None, run.outcome
     return {str(item.key): item.action for item in run.planned.items}
+
+
+def carried(run: AddonRun) -> Plan:
+    """The plan that was carried out, or in a preview the one that would be."""
+    assert run.carried is not None, run.outcome
+    return run.carried
+
+
+def actions(run: AddonRun) -> dict[str, str]:
+    """What that plan says of each object, by ``Kind/name``."""
+    return {f"{item.key.kind}/{item.key.name}": item.action for item in carried(run).items}
+
+
+def item_of(run: AddonRun, kind: str, name: str) -> PlanItem:
+    [item] = [item for item in carried(run).items if (item.key.kind, item.key.name) == (kind, name)]
+    return item
 
 
 def all_synced(runs: Runs, names: Sequence[str] = ()) -> None:

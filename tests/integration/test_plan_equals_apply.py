@@ -525,13 +525,14 @@ def _gate_is_due(seen: Seen) -> Iterator[str]:
     """What holds the plan back, against what the definition file says and whose the live objects are."""
     made, fields = seen.sync.carried, seen.pair.fields
     items = [item for item in _items(made) if item.action not in ("prune", "keep")]
-    unsettled = any(item.action == "blocked" or item.verdict == "unknown" for item in items)
+    unsettled = any(not item.settled and not item.left_out for item in items)
     live = {item.key: seen.planned_on.get(item.key) for item in items if not item.generated}
     labels = {key: one["metadata"].get("labels") or {} for key, one in live.items() if one}
     foreign = {key for key, one in labels.items() if one.get(OWNER_LABEL) != seen.pair.name}
     # Labelled as the add-on's own, which never was synced, they are in no record.
     forgotten = labels.keys() if seen.pair.made_by != "addon" else set()
-    changing = {item.key for item in items if item.action == "update"} & (foreign | forgotten)
+    changing = {item.key for item in items if item.action in ("update", "replace")} & (foreign | forgotten)
+    changing |= {item.key for item in items if item.left_out} & foreign
     # What is taken over at a first sync has to be whole: then an object to create is a change, too.
     lacking = bool(foreign) and seen.pair.made_by != "addon" and any(item.action == "create" for item in items)
     held_back = (foreign and not fields["adopt"]) or ((changing or lacking) and not fields["allowAdoptChanges"])
@@ -545,7 +546,10 @@ def _phase_is_as_told(seen: Seen) -> Iterator[str]:
     """A plan that nothing holds back is carried out to its end; any other ends as its gate says."""
     made, phase = seen.sync.carried, seen.sync.outcome.phase
     gate = made.gate if made else "refused"
-    wanted = {"": "Synced", "refused": "Error", "adoption": "Blocked", "hooks": "Blocked"}[gate]
+    left_out = any(item.left_out for item in _items(made))
+    wanted = {"": "Error" if left_out else "Synced", "refused": "Error", "adoption": "Blocked", "hooks": "Blocked"}[
+        gate
+    ]
     told = seen.sync.failure or seen.sync.outcome.message
     # Only what was in doubt may fail after all, and the run has to say that it was this.
     failed_in_doubt = phase == "Error" and any(_in_doubt(item) and str(item.key) in told for item in _items(made))

@@ -23,6 +23,32 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 """Path of the CustomResourceDefinitions, whose kind every server has."""
 
 
+_BUILT_IN = frozenset(
+    {
+        "admissionregistration",
+        "apiextensions",
+        "apiregistration",
+        "authentication",
+        "authorization",
+        "certificates",
+        "coordination",
+        "discovery",
+        "events",
+        "flowcontrol.apiserver",
+        "internal.apiserver",
+        "networking",
+        "node",
+        "rbac.authorization",
+        "resource",
+        "scheduling",
+        "settings",
+        "storage",
+        "storagemigration",
+    }
+)
+"""Groups of Kubernetes itself that have a dot, without their common ending ``.k8s.io``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """One kind in one version, and where its objects are found: ``plural`` is the word in the path."""
@@ -177,3 +203,8 @@ def path_of(resource: Resource, namespace: str = "", name: str = "", subresource
         if subresource:
             parts.append(subresource)
     return "/".join(parts)
+
+
+def is_built_in(group: str) -> bool:
+    """Whether a group is one of Kubernetes itself, whatever of it this server has; add-ons use ``k8s.io``, too."""
+    return "." not in group or group.removesuffix(".k8s.io") in _BUILT_IN

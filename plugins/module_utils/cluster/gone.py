@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..model.objects import Manifest
 from ..model.shapes import mapping_of, mappings_of
 from .client import Client
-from .readiness import PROGRESS_SECONDS
+from .readiness_progress import PROGRESS_SECONDS
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0

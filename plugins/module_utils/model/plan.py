@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .difference import Difference, difference
+from .field_rules import Path
 from .inventory import AppliedFacts, EntryState
 from .masking import Mask
 from .objects import Manifest, ObjectKey
@@ -65,7 +66,8 @@ class PlanItem:
 
     ``body`` is what is sent instead of the bundle's object, ``None`` for just that: fields that are yielded, made up or
     not taken by its kind differ. ``first`` is sent before it, where one request does not do. ``absorbs`` names the
-    managers whose fields become ours, ``removes`` the fields that go with that.
+    managers whose fields become ours, ``removes`` the fields that go with that. ``clears`` are fields that nobody's
+    source has and that become ours before the body is sent, so that they go.
 
     ``immutable`` names the fields that the server does not let change. With action ``replace`` the object is deleted
     and made anew; ``cascade`` is the propagation policy of that deletion. ``held_by`` names the object that can't be
@@ -85,6 +87,7 @@ class PlanItem:
     fingerprint: str = ""
     body: Manifest | None = None
     first: Manifest | None = None
+    clears: list[Path] = field(default_factory=list)
     takes_over: list[Takeover] = field(default_factory=list)
     yields: list[YieldedField] = field(default_factory=list)
     absorbs: list[str] = field(default_factory=list)

@@ -14,14 +14,16 @@ from ..model.objects import Manifest
 from ..model.plan import Takeover
 from ..model.prediction import without_invented
 from .absorption import without_absorbed
+from .leftovers import leftovers_of, owners_of_leftovers, with_leftovers, without_leftovers
 
 
 @dataclass(slots=True)
 class DryRun:
     """The object as it would be.
 
-    ``first`` has to be applied before the body itself, ``None`` when nothing has to. ``removes`` are fields that go
-    with the ownership of former tools. ``uncertain`` says why the whole of it could not be asked, empty if it was.
+    ``first`` has to be applied before the body itself, ``None`` when nothing has to. ``clears`` are fields that have to
+    become ours before, see ``leftovers``. ``removes`` are fields that go with the ownership of former tools.
+    ``uncertain`` says why the whole of it could not be asked, empty if it was.
     """
 
     predicted: Manifest
@@ -29,6 +31,7 @@ class DryRun:
     takes_over: list[Takeover]
     warnings: list[str]
     first: Manifest | None = None
+    clears: list[Path] = field(default_factory=list)
     removes: list[str] = field(default_factory=list)
     uncertain: str = ""
 
@@ -38,15 +41,24 @@ def dry_run(client: Client, path: str, body: Manifest, live: Manifest | None, ab
 
     :raises ApiError: the server refuses the object, or the change.
     """
-    emptied = list(emptied_in(body, live)) if live else []
-    if live and absorbed:
-        made = _absorbing(client, path, body, emptied, absorbed)
-    elif emptied:
-        made = _emptying(client, path, body, emptied)
-    else:
-        made = _applied(client, path, body)
+    try:
+        made = _asked(client, path, body, live, absorbed)
+    except ApiError as refusal:
+        leftovers = leftovers_of(refusal, body, live) if live else []
+        if live is None or not leftovers:
+            raise
+        made = _clearing(client, path, body, live, absorbed, leftovers, refusal)
     made.predicted = without_invented(made.predicted, body, live)
     return made
+
+
+def _asked(client: Client, path: str, body: Manifest, live: Manifest | None, absorbed: list[Entry]) -> DryRun:
+    emptied = list(emptied_in(body, live)) if live else []
+    if live and absorbed:
+        return _absorbing(client, path, body, emptied, absorbed)
+    if emptied:
+        return _emptying(client, path, body, emptied)
+    return _applied(client, path, body)
 
 
 def _applied(client: Client, path: str, body: Manifest) -> DryRun:
@@ -106,6 +118,29 @@ def _absorbing(client: Client, path: str, body: Manifest, emptied: list[Path], a
     filled = _with_empties(rest, body, emptied)
     if filled is not made.predicted:
         _update(client, path, made, filled)
+    return made
+
+
+def _clearing(
+    client: Client,
+    path: str,
+    body: Manifest,
+    live: Manifest,
+    absorbed: list[Entry],
+    leftovers: list[Path],
+    refusal: ApiError,
+) -> DryRun:
+    """An apply just after fields that are in its way became ours, which can't be dry-run together.
+
+    All else is dry-run with what is around them as it is; then the server is asked about the whole.
+    """
+    made = _asked(client, path, with_leftovers(body, live, leftovers), live, absorbed)
+    try:
+        _update(client, path, made, without_leftovers(made.predicted, body, leftovers))
+    except ApiError:
+        raise refusal from None
+    made.clears = leftovers
+    made.takes_over += owners_of_leftovers(live, leftovers)
     return made
 
 

@@ -18,10 +18,11 @@ from ..model.ownership import facts_of, fingerprint
 from ..model.plan import PlanItem
 from .absorption import absorb
 from .custom_resources import definition_facts
+from .leftovers import claim_leftovers
 from .session import Progress, Session
 
 _GUARD_ATTEMPTS = 5
-_LEAST_WAIT_SECONDS = 30.0
+_LEAST_WAIT_SECONDS = 10.0
 _OF_NO_OBJECT = "1"
 
 
@@ -73,7 +74,7 @@ class ObjectWriter:
         :raises ApiError: the server refuses it.
         """
         path, client = self.path(item), self.session.acting
-        if item.action == "replace":
+        if item.action == "replace" or item.clears:
             return
         live = client.find(path) if item.action == "create" and item.uid else None
         if live is None or live["metadata"]["uid"] != item.uid:
@@ -214,6 +215,15 @@ class ObjectWriter:
                 raise _moved(item, "it was changed")
             return absorb(client, path, live, body["apiVersion"], item.absorbs)
 
+        def cleared(version: str) -> Manifest:
+            live = client.find(path)
+            if live is None or live["metadata"]["uid"] != item.uid:
+                raise _moved(item, "it was deleted")
+            moved = resource_version_of(live) != version and not item.absorbs
+            if moved and fingerprint(self.session.key, live) != item.fingerprint:
+                raise _moved(item, "it was changed")
+            return claim_leftovers(client, path, live, body["apiVersion"], item.clears)
+
         def applied(manifest: Manifest) -> Callable[[str], Manifest]:
             def write(version: str) -> Manifest:
                 guard = {"uid": item.uid, "resourceVersion": version}
@@ -224,7 +234,8 @@ class ObjectWriter:
             return write
 
         bodies = [manifest for manifest in (item.first, body) if manifest is not None]
-        return [*([absorbed] if item.absorbs else []), *map(applied, bodies)]
+        before = [*([absorbed] if item.absorbs else []), *([cleared] if item.clears else [])]
+        return [*before, *map(applied, bodies)]
 
 
 def _moved(item: PlanItem, what: str) -> PlanError:

@@ -9,19 +9,21 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..cluster.client import ApiError
-from ..cluster.discovery import Resource, path_of
+from ..cluster.discovery import Resource, is_built_in, path_of
 from ..cluster.gone import what_holds
 from ..model.bundle import Bundle, BundleObject
 from ..model.difference import differs
 from ..model.errors import AddonError, ClusterError
+from ..model.inventory import AppliedFacts
 from ..model.names import OWNER_LABEL, RECORD_GROUP
 from ..model.normalise import describe_kind, is_definition, kinds_brought
 from ..model.object_faults import bundle_faults, object_faults
 from ..model.objects import GroupKind, Manifest, resource_version_of
-from ..model.ownership import facts_of, fingerprint, own_entry
+from ..model.ownership import body_hash, facts_of, fingerprint, own_entry
 from ..model.plan import CHANGES, PlanItem
 from ..model.predecessors import without_marks
 from ..model.prediction import overlaid
+from ..model.shapes import mapping_of
 from ..model.wording import listed
 from .absorption import absorbed_at_adoption, taken_over_halfway
 from .bodies import Bodies, Body
@@ -142,6 +144,12 @@ class SourcePlanner:
         elif versions := discovery.versions_of(key.group, key.kind):
             made.verdict = "verified"
             made.reason = f"{kind} is not served by this cluster. It serves {', '.join(versions)}: change apiVersion"
+        elif is_built_in(key.group):
+            made.verdict = "verified"
+            made.reason = (
+                f"{kind} is a kind of Kubernetes itself that {self.session.info.server_version} does not have. "
+                "Leave it out of the source, or write what took its place"
+            )
         else:
             made.verdict = "verified"
             made.reason = (
@@ -206,11 +214,15 @@ class SourcePlanner:
             made.reason = "the live object changed each time it was read"
             return
         made.verdict = "verified"
-        made.takes_over, made.removes, made.first = asked.takes_over, asked.removes, asked.first
+        made.takes_over, made.removes = asked.takes_over, asked.removes
+        made.first, made.clears = asked.first, asked.clears
         made.absorbs = sorted({entry.manager for entry in absorbed})
         made.warnings = asked.warnings
         self._note(made, item, body)
         if live is None:
+            if facts := self._has_run(item, body.manifest):
+                made.action, made.facts, made.reason = "unchanged", facts, "has run, and is gone since its time ended"
+                return
             made.action = "create"
             self.states.note(item.key, None, asked.predicted)
             return
@@ -245,6 +257,14 @@ class SourcePlanner:
             self._note(made, item, body)
             self.states.note(item.key, live, predicted)
 
+    def _has_run(self, item: BundleObject, body: Manifest) -> AppliedFacts | None:
+        """What the inventory has of a Job that was applied just so and that its time to live removed since."""
+        entry = self.session.record(self.bundle.name).inventory.entries.get(item.key)
+        lives_for = mapping_of(body.get("spec")).get("ttlSecondsAfterFinished")
+        if item.key.group_kind != ("batch", "Job") or lives_for is None or entry is None or entry.facts is None:
+            return None
+        return entry.facts if entry.facts.body == body_hash(self.session.key, body) else None
+
     def _ending(self, item: BundleObject, live: Manifest) -> str:
         """Why a live object will be gone soon, empty when it stays: what is applied onto it goes with it."""
         if live["metadata"].get("deletionTimestamp"):
@@ -259,6 +279,7 @@ class SourcePlanner:
     def _anew(self, made: PlanItem, item: BundleObject, path: str, live: Manifest, ending: str) -> None:
         """Plan to make an object once the one of its name is gone: server-side apply would complete its deletion."""
         body = self._bodies.of(item, None, [])
+        self.states.know(live, body.manifest)
         made.action, made.verdict, made.reason = "create", "simulated", f"{ending}: made anew when it is gone"
         made.uid = live["metadata"]["uid"]
         self._note(made, item, body)

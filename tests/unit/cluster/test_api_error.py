@@ -185,7 +185,7 @@ CASES = {
                 cause('Duplicate value: {"name":"a","value":"hunter2"}', "y[1]"),
             ],
         ),
-        {"immutable_fields"},
+        {"immutable_fields", "is_bad_manifest"},
         "spec: field is immutable, x: too many, y[1]: Duplicate value: {…}",
         values={"immutable_fields": ["spec"]},
     ),
@@ -275,6 +275,38 @@ CASES = {
         ),
         {"immutable_fields"},
         "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals' are forbidden",
+    ),
+    "volume claim that can't grow": Case(
+        403,
+        status(
+            403,
+            'persistentvolumeclaims "p" is forbidden: only dynamically provisioned pvc can be resized'
+            " and the storageclass that provisions the pvc must support resize",
+            "Forbidden",
+        ),
+        {"immutable_fields"},
+        'persistentvolumeclaims "p" is forbidden: only dynamically provisioned pvc can be resized'
+        " and the storageclass that provisions the pvc must support resize",
+        values={"immutable_fields": ["spec.resources.requests.storage"]},
+    ),
+    "stored version of a definition": Case(
+        422,
+        status(
+            422,
+            "…",
+            "Invalid",
+            causes=[
+                cause(
+                    'Invalid value: "v1alpha1": missing from spec.versions; v1alpha1 was previously a storage version',
+                    "status.storedVersions[0]",
+                    "FieldValueInvalid",
+                )
+            ],
+        ),
+        {"immutable_fields"},
+        'status.storedVersions[0]: Invalid value: "v1alpha1": missing from spec.versions;'
+        " v1alpha1 was previously a storage version",
+        values={"immutable_fields": ["spec.versions"], "stored_versions": ["v1alpha1"]},
     ),
     "volume claim, with a diff in the text": Case(
         422,

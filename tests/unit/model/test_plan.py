@@ -78,3 +78,15 @@ def test_items_by_action() -> None:
     plan = Plan("web", "", "", True, [item("create"), item("prune"), item("unchanged")])
     assert [made.action for made in plan.with_action("prune", "create")] == ["create", "prune"]
     assert [made.action for made in plan.changes] == ["create", "prune"]
+
+
+def test_what_is_left_out_refuses_nothing_and_is_told() -> None:
+    fixed = item("blocked", reason="can't be changed in place", immutable=["data"])
+    needy = item("blocked", reason="needs a", held_by="ConfigMap web/a")
+    wrong = item("blocked", reason="is wrong")
+    plan = Plan("web", "", "", True, [needy, fixed, wrong])
+    assert plan.refusing == [wrong]
+    assert plan.left_out_reason == "ConfigMap web/a: can't be changed in place (and 1 more left out)"
+    assert Plan("web", "", "", True, [wrong]).left_out_reason == ""
+    # What was settled otherwise since is not left out: it needs no opt-in any more, or another one.
+    assert not item("replace", immutable=["data"]).left_out

@@ -21,6 +21,11 @@ THEIRS_EQUAL = item("equal", "adopt", owner="")
 THEIRS_OTHER = item("other", "update", owner="")
 BLOCKED = item("bad", "blocked", reason="the API server refuses it")
 UNKNOWN = item("dark", "update", "unknown", reason="no right", owner="app")
+FIXED = item("fixed", "blocked", reason="can't be changed in place", immutable=["data"], owner="app")
+NEEDY = item("needy", "blocked", reason="needs it", held_by="ConfigMap web/fixed", owner="app")
+THEIRS_FIXED = item("theirs", "blocked", immutable=["data"], owner="")
+REPLACED = item("anew", "replace", immutable=["data"], owner="app")
+THEIRS_REPLACED = item("taken", "replace", immutable=["data"], owner="")
 FOREIGN_NAMESPACE = item("web", "unchanged", kind="Namespace", generated=True, owner="")
 
 CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, str]] = [
@@ -44,6 +49,18 @@ CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, st
     ([BLOCKED, UNKNOWN, THEIRS_OTHER], MANUAL, None, "refused",
      "ConfigMap web/bad: the API server refuses it (and 1 more)"),
     ([UNKNOWN], FORCE, None, "refused", "ConfigMap web/dark: no right"),
+    # What is left out alone holds nothing else back.
+    ([FIXED, NEEDY, NEW], {}, synced(), "", ""),
+    ([FIXED, BLOCKED], {}, synced(), "refused", "ConfigMap web/bad: the API server refuses it"),
+    ([THEIRS_FIXED], {}, synced(), "adoption",
+     "already in the cluster and not this add-on's: ConfigMap web/theirs. Set adopt: true to take them over"),
+    ([REPLACED], {}, synced(), "", ""),
+    ([REPLACED], {}, None, "adoption",
+     "labelled as this add-on's, but in no record, and a sync would change it: ConfigMap web/anew. "
+     "Correct the source until nothing changes, or set allowAdoptChanges: true"),
+    ([THEIRS_REPLACED], ADOPT, synced(), "adoption",
+     "taking over what runs would change ConfigMap web/taken. Correct the source until nothing changes, "
+     "or set allowAdoptChanges: true"),
     ([item("kept", "keep", "unknown", reason="API group x does not answer")], {}, None, "", ""),
     # Adoption: never without being asked, and then only when nothing changes.
     ([THEIRS_EQUAL], {}, synced(), "adoption",

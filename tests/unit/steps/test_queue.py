@@ -14,6 +14,7 @@ from tests.unit.steps.made_run import FACTS, MadeRun, config, inventory, item, s
 
 SAME = item("a", owner="app", facts=replace(FACTS, resource_version="8"))
 CHANGED = item("a", "update", owner="app")
+FIXED = item("a", "blocked", reason="can't be changed in place", immutable=["data"], owner="app")
 BLOCKED = item("a", "blocked", reason="refused")
 UNKNOWN = item("a", "blocked", "unknown", reason="no right to dry-run it")
 FOREIGN = item("a", "adopt", owner="")
@@ -44,6 +45,7 @@ CASES: list[tuple[str, dict[str, Any], bool, str, str]] = [
     ("suspended, to record", {"items": [CHANGED], "suspend": True, "status": synced()}, True, "Suspended",
      "suspend: true in git"),
     ("refused", {"items": [BLOCKED], "status": synced()}, True, "Error", "ConfigMap web/a: refused"),
+    ("left out", {"items": [FIXED], "status": synced()}, True, "Error", "ConfigMap web/a: can't be changed in place"),
     ("unknown", {"items": [UNKNOWN], "status": synced()}, True, "", "ConfigMap web/a: no right to dry-run it"),
     ("adoption", {"items": [FOREIGN], "status": synced()}, True, "Blocked", ADOPTION),
     ("adoption, recorded", {"items": [FOREIGN], "status": synced(phase="Blocked", message=ADOPTION,
