@@ -9,12 +9,11 @@ from __future__ import annotations
 from ..cluster.client import ApiError, Client
 from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
 from ..model.names import PROTECTED_KINDS, REPLACE_ANNOTATION
-from ..model.objects import Manifest
+from ..model.objects import Manifest, key_of
 from ..model.plan import Cascade, PlanItem
 from ..model.shapes import mapping_of
+from .deletion_order import WORKLOADS
 from .rehearsal import Rehearsal, rehearse
-
-_WORKLOADS = frozenset({"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"})
 
 
 def plan_change_in_place(
@@ -74,8 +73,8 @@ def _why_it_stays(made: PlanItem, live: Manifest, refusal: ApiError, asked: bool
             f'Undo the change in the source, replace the object by hand, or set annotation {REPLACE_ANNOTATION}: "true"'
             " on it in the source to have it deleted and made anew"
         )
-    metadata = live["metadata"]
-    kept = keep_reason(made.key, metadata.get("annotations") or {}, metadata.get("ownerReferences") or [])
+    labels, annotations = (live["metadata"].get(part) or {} for part in ("labels", "annotations"))
+    kept = keep_reason(made.key, labels, annotations, live["metadata"].get("ownerReferences") or [])
     if not kept and may_take_volumes(made.key) and cascade != "Orphan":
         kept = volume_reason(live)
     return f"It is not replaced: {kept}. {by_hand}" if kept else ""
@@ -86,16 +85,14 @@ def cascade_of(live: Manifest, body: Manifest) -> tuple[Cascade, str]:
 
     The pods of a StatefulSet run on and the new one takes them over, if it selects them; its claims stay in any case.
     """
-    match live["apiVersion"].partition("/")[0], live["kind"]:
-        case "apps", "StatefulSet":
-            if _selects_pods_of(body, live):
-                return "Orphan", "its pods and claims stay"
-            return "Foreground", "its pods go with it, since the new one does not select them; its claims stay"
-        case "apps", kind if kind in _WORKLOADS:
-            return "Foreground", "its pods go with it"
-        case "batch", _:
-            return "Foreground", "its pods go with it"
-    return "Background", ""
+    group_kind = key_of(live).group_kind
+    if group_kind not in WORKLOADS:
+        return "Background", ""
+    if not may_take_volumes(key_of(live)):
+        return "Foreground", "its pods go with it" if group_kind != ("", "Pod") else ""
+    if _selects_pods_of(body, live):
+        return "Orphan", "its pods and claims stay"
+    return "Foreground", "its pods go with it, since the new one does not select them; its claims stay"
 
 
 def _selects_pods_of(body: Manifest, live: Manifest) -> bool:

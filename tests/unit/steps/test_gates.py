@@ -55,7 +55,7 @@ CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, st
     ([THEIRS_FIXED], {}, synced(), "adoption",
      "already in the cluster and not this add-on's: ConfigMap web/theirs. Set adopt: true to take them over"),
     ([REPLACED], {}, synced(), "", ""),
-    ([REPLACED], {}, None, "adoption",
+    ([REPLACED], ADOPT, None, "adoption",
      "labelled as this add-on's, but in no record, and a sync would change it: ConfigMap web/anew. "
      "Correct the source until nothing changes, or set allowAdoptChanges: true"),
     ([THEIRS_REPLACED], ADOPT, synced(), "adoption",
