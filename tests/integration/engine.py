@@ -122,7 +122,7 @@ def _run(session: Session, progress: Progress, *, check: bool) -> dict[str, Addo
             planned.get(name),
             session.directory.plan(name),
             session.directory.outcome(name),
-            session.mask(name),
+            session.mask(name) if name in names else Mask(session.placeholders),
             failures.get(name, ""),
         )
         for name in [*names, *session.info.protected]

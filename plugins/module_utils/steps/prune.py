@@ -151,14 +151,17 @@ class _Deletion:
         return min(_GONE_WITHIN_SECONDS, float(wait or _GONE_WITHIN_SECONDS))
 
     def _stuck(self, item: PlanItem, seconds: float) -> PlanError:
-        hint = "the next run goes on"
-        if finalizers := [name for name in self.departures.finalizers(item.key) if name != "foregroundDeletion"]:
-            hint = f"it waits for its finalizers: {', '.join(finalizers)}. See why what sets them does not remove them"
-        elif self.departures.finalizers(item.key):
-            hint = "its dependents are still there (finalizer foregroundDeletion): look at its pods"
-        if self._terminating(item.key.namespace):
-            hint = f"namespace {item.key.namespace} is being deleted; {hint}"
-        return PlanError(f"is being deleted for {seconds:.0f} s and not gone", hint=hint)
+        finalizers = self.departures.finalizers(item.key)
+        others = [name for name in finalizers if name != "foregroundDeletion"]
+        why, hint = "", "the next run goes on"
+        if others:
+            why = f", held by finalizers: {', '.join(others)}"
+            hint = f"see why what set them does not remove them; {hint}"
+        elif finalizers:
+            why = ", held by its dependents (finalizer foregroundDeletion)"
+            hint = f"look at its pods; {hint}"
+        place = f" with namespace {item.key.namespace}" if self._terminating(item.key.namespace) else ""
+        return PlanError(f"is being deleted{place} for {seconds:.0f} s and not gone{why}", hint=hint)
 
     def _delete(self, item: PlanItem) -> None:
         """Look at the object once more, then delete exactly that one.

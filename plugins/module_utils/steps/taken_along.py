@@ -46,7 +46,7 @@ class TakenAlong:
     """Looks at protected objects and their owners, and the owners of those, as the acting account."""
 
     session: Session
-    _owners: dict[tuple[str, str, str, str], list[dict[str, Any]]] = field(default_factory=dict)
+    _owners: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     def by_uid(self, candidates: Collection[tuple[ObjectKey, str]]) -> dict[str, str]:
         """Why objects may not be deleted, by their uid: what would go with them.
@@ -60,7 +60,7 @@ class TakenAlong:
         found: dict[str, str] = {}
         for kind, owned in self._protected({key.namespace for key in wanted.values()}):
             metadata = owned["metadata"]
-            for uid in self._above(metadata, 0):
+            for uid in self._above(metadata.get("ownerReferences"), metadata.get("namespace") or ""):
                 if uid in wanted:
                     place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
                     found.setdefault(uid, f"{kind} {place}{metadata['name']} would go with it: it is its owner")
@@ -76,23 +76,25 @@ class TakenAlong:
                 items, _version = self.session.acting.list_all(path_of(resource, namespace), metadata_only=True)
                 yield from ((kind, item) for item in items)
 
-    def _above(self, metadata: dict[str, Any], depth: int) -> Iterator[str]:
-        """The uids of all owners of an object, direct or not."""
-        for reference in metadata.get("ownerReferences") or []:
+    def _above(self, references: list[dict[str, Any]] | None, namespace: str, depth: int = 0) -> Iterator[str]:
+        """The uids of all owners of an object, direct or not.
+
+        :param references: of the object, which is in that namespace.
+        """
+        for reference in references or []:
             # A claim of a pod is one that its pod template asks to end with the pod.
             if depth > _MOST_OWNERS or reference.get("kind") == "Pod":
                 continue
             yield reference["uid"]
-            yield from self._above({"ownerReferences": self._owners_of(reference, metadata)}, depth + 1)
+            yield from self._above(self._owners_of(reference, namespace), namespace, depth + 1)
 
-    def _owners_of(self, reference: dict[str, Any], owned: dict[str, Any]) -> list[dict[str, Any]]:
+    def _owners_of(self, reference: dict[str, Any], namespace: str) -> list[dict[str, Any]]:
         group, version = split_api_version(str(reference.get("apiVersion")))
         resource = self.session.discovery.find(group, version, str(reference.get("kind")))
         if resource is None:
             return []
-        namespace = str(owned.get("namespace") or "") if resource.namespaced else ""
-        key = (resource.plural, group, namespace, str(reference.get("name")))
-        if key not in self._owners:
-            live = self.session.acting.find(path_of(resource, namespace, str(reference.get("name"))))
-            self._owners[key] = (live or {"metadata": {}})["metadata"].get("ownerReferences") or []
-        return self._owners[key]
+        path = path_of(resource, namespace, str(reference.get("name")))
+        if path not in self._owners:
+            live = self.session.acting.find(path)
+            self._owners[path] = (live or {"metadata": {}})["metadata"].get("ownerReferences") or []
+        return self._owners[path]
