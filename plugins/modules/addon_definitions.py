@@ -198,6 +198,11 @@ server_version:
   returned: success
   type: str
   sample: v1.37.0
+context:
+  description: The context of the kubeconfig by which the API server was found, empty when it was found otherwise.
+  returned: success
+  type: str
+  sample: production
 names:
   description: The add-ons of the run with a valid definition, dependencies first.
   returned: success

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any, ClassVar
 
 # Imported here once, by the controller: workers are forked from it and pay nothing (an import per task is dear).
@@ -19,15 +20,18 @@ try:
 except ImportError:
     pass
 
+from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator, ValidationResult
 from ansible.module_utils.common.parameters import remove_values
 from ansible.module_utils.errors import UnsupportedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 
+from ..module_utils.cluster.kubeconfig_files import VAULT_HEADER, refuse_content
 from ..module_utils.entry_points.interruption import interruptible
 from ..module_utils.entry_points.invocation import EntryPoint, Invocation
 from ..module_utils.entry_points.module import missing_library
+from ..module_utils.entry_points.options import FILE_OPTIONS
 from ..module_utils.model.errors import AddonError
 
 display = Display()
@@ -44,6 +48,10 @@ class AddonAction(ActionBase):
 
     def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
         super().run(tmp, task_vars)
+        try:
+            refuse_content(self._task.args.get("kubeconfig") or "")
+        except AddonError as error:
+            return self._refused_secret(error)
         if self._play_context.become or self._connection.transport != "local":
             result: dict[str, Any] = self._execute_module(task_vars=task_vars)
         else:
@@ -52,6 +60,12 @@ class AddonAction(ActionBase):
         for line in result.pop("report", []):
             display.display(line)
         return result
+
+    def _refused_secret(self, error: AddonError) -> dict[str, Any]:
+        """Before anything logs the arguments; of a loop, the items are not shown either: each may be such a secret."""
+        if self._task.loop is not None:
+            display.error(str(error), wrap_text=False)
+        return {"failed": True, "msg": str(error), "_ansible_no_log": self._task.loop is not None}
 
     def _run_here(self) -> dict[str, Any]:
         missing = missing_library()
@@ -66,11 +80,16 @@ class AddonAction(ActionBase):
         validated = validator.validate(arguments)
         if validated.error_messages:
             return self._masked({"failed": True, "msg": self._refusal(validated)}, validated)
+        try:
+            decrypted = self._decrypted(validated.validated_parameters)
+        except AnsibleError as error:
+            return self._masked({"failed": True, "msg": str(error)}, validated)
         invocation = Invocation(
             check=bool(self._task.check_mode),
             diff=bool(self._task.diff),
             progress=display.display,
             process=os.getppid(),
+            decrypted=decrypted,
         )
         parameters = validated.validated_parameters
         try:
@@ -81,6 +100,22 @@ class AddonAction(ActionBase):
         twice = [f"Both option {one['option']} and its alias {one['alias']} are set." for one in validated._warnings]
         warnings = [*twice, *result.get("warnings", [])]
         return self._masked({**result, "warnings": warnings} if warnings else result, validated)
+
+    def _decrypted(self, parameters: dict[str, Any]) -> dict[str, str]:
+        """The plain text of encrypted files that options name, in memory alone.
+
+        :raises AnsibleError: there is no password that opens one.
+        """
+        named = [path for name in FILE_OPTIONS for path in (parameters.get(name) or "").split(os.pathsep)]
+        texts: dict[str, str] = {}
+        for path in filter(None, named):
+            file = Path(path).expanduser().absolute()
+            if file.is_file() and os.access(file, os.R_OK) and file.read_bytes().startswith(VAULT_HEADER.encode()):
+                try:
+                    texts[path] = str(self._loader.get_text_file_contents(str(file)))
+                except AnsibleError as error:
+                    raise AnsibleError(f"{path}: can't be decrypted: {error.message}") from None
+        return texts
 
     def _refusal(self, validated: ValidationResult) -> str:
         """What is wrong with the arguments, in the words in which a module says it."""

@@ -10,16 +10,19 @@ from __future__ import annotations
 import logging
 import os
 import re
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ..model.errors import ClusterError, CredentialError
+from ..model.run_directory import private_folder
 from ..model.shapes import mapping_of
+from .kubeconfig_files import KubeconfigFiles, refuse_content, text_of
+from .proxy import proxy_for
 
 try:
     import kubernetes.config.incluster_config
@@ -41,7 +44,10 @@ _CERTIFICATE_HINT = (
 
 @dataclass(frozen=True)
 class AccessOptions:
-    """What a user says about the API server; everything may stay empty. Certificates and keys are paths of files."""
+    """What a user says about the API server; everything may stay empty. Certificates and keys are paths of files.
+
+    :ivar decrypted: the plain text of files that are encrypted with ansible-vault, by the path that names them here.
+    """
 
     kubeconfig: str | None = None
     context: str | None = None
@@ -56,6 +62,7 @@ class AccessOptions:
     proxy: str | None = field(default=None, repr=False)
     no_proxy: str | None = None
     tls_server_name: str | None = None
+    decrypted: dict[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass
@@ -66,7 +73,9 @@ class Credential:
     :ivar client_certificate: PEM text, as ``client_key``.
     :ivar token: the whole value of the Authorization header, ``Bearer …``; ``basic`` likewise, ``Basic …``.
     :ivar expires: when the login program says that the login ends, seconds since the epoch.
+    :ivar no_proxy: hosts that are reached without ``proxy``.
     :ivar source: where it comes from, for messages, such as ``user "admin" of /home/me/.kube/config``.
+    :ivar context: the kubeconfig's context by which the server was found, empty when it was not.
     """
 
     host: str
@@ -81,6 +90,7 @@ class Credential:
     tls_server_name: str | None = None
     expires: float | None = None
     source: str = ""
+    context: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """All of it, secrets included: for a 0600 file in the run directory only."""
@@ -95,7 +105,8 @@ def resolve(options: AccessOptions) -> Credential:
     """The login that the options mean; login programs (exec plugins) run here, and only here.
 
     A named kubeconfig or context comes first, then a host given by itself, then ``KUBECONFIG`` and
-    ``~/.kube/config``, then the account of the pod that this runs in. Single options replace what was found.
+    ``~/.kube/config``, then the account of the pod that this runs in. Single options replace what was found. Of
+    proxies a given one comes first, then the kubeconfig's, then the environment's with its exceptions, as in kubectl.
 
     :raises CredentialError: a file, context or entry is missing or wrong, or a login program failed.
     :raises ClusterError: nothing says which API server is meant.
@@ -105,21 +116,19 @@ def resolve(options: AccessOptions) -> Credential:
     else:
         credential = Credential(options.host, source="the given options")
     _apply(options, credential)
-    if "://" not in credential.host:
-        credential.host = f"https://{credential.host}"
-    credential.host = credential.host.rstrip("/")
+    credential.host = _with_scheme(credential.host).rstrip("/")
     _check(credential)
     return credential
 
 
 def _from_surroundings(options: AccessOptions) -> Credential:
     if options.kubeconfig:
-        return _from_kubeconfig(options.kubeconfig, options.context)
+        return _from_kubeconfig(options.kubeconfig, options)
     if named := os.environ.get("KUBECONFIG"):
-        return _from_kubeconfig(named, options.context)
+        return _from_kubeconfig(named, options)
     home = Path("~/.kube/config").expanduser()
     if home.exists() or options.context:
-        return _from_kubeconfig(str(home), options.context)
+        return _from_kubeconfig(str(home), options)
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return _from_pod()
     raise ClusterError(
@@ -128,23 +137,24 @@ def _from_surroundings(options: AccessOptions) -> Credential:
     )
 
 
-def _from_kubeconfig(paths: str, context: str | None) -> Credential:
+def _from_kubeconfig(paths: str, options: AccessOptions) -> Credential:
     """From one file, or from several as ``KUBECONFIG`` lists them (missing ones are skipped, as kubectl does)."""
+    refuse_content(paths)
     existing = [path for path in paths.split(os.pathsep) if path and Path(path).expanduser().exists()]
     if not existing:
         raise CredentialError("there is no such kubeconfig", subject=paths, hint=_LOCATION_HINT)
-    merger = _read(paths, lambda: kubernetes.config.kube_config.KubeConfigMerger(paths))
-    entries = _Entries(paths, merger.config.value if merger.config else {}, context)
-    with tempfile.TemporaryDirectory(prefix="rendimiento-") as folder, _logged_errors() as logged:
+    files = _read(paths, lambda: KubeconfigFiles.read(existing, options.decrypted))
+    entries = _Entries(paths, files.merged.value, options.context)
+    with private_folder() as folder, _logged_errors() as logged:
 
         def load() -> tuple[Any, Any]:
             loader = kubernetes.config.kube_config.KubeConfigLoader(
-                merger.config,
+                files.merged,
                 active_context=entries.context,
                 config_base_path=None,
                 # An OIDC refresh token is valid once: what replaces it has to be kept, as kubectl does.
-                config_persister=merger.save_changes,
-                temp_file_path=folder,
+                config_persister=files.save_changes,
+                temp_file_path=str(folder),
             )
             configuration = kubernetes_client.Configuration()
             loader.load_and_set(configuration)
@@ -152,6 +162,8 @@ def _from_kubeconfig(paths: str, context: str | None) -> Credential:
 
         loader, configuration = _read(entries.subject, load)
         credential = _collect(configuration, entries.source)
+    # The package's configuration has the environment's, too.
+    credential.proxy, credential.context = entries.proxy, entries.context
     if entries.login_program and not (credential.token or credential.client_certificate):
         # The loader only logs what went wrong and would go on without credentials.
         reason = _shorten(logged[-1]) if logged else "it gave neither a token nor a certificate"
@@ -184,10 +196,12 @@ class _Entries:
         chosen = mapping_of(contexts[self.context].get("context"))
         cluster, user = _text(chosen.get("cluster")), _text(chosen.get("user"))
         clusters = self._by_name(config, "clusters")
-        if not mapping_of(clusters.get(cluster, {}).get("cluster")).get("server"):
+        place = mapping_of(clusters.get(cluster, {}).get("cluster"))
+        if not place.get("server"):
             raise CredentialError(
                 f'there is no cluster "{cluster}" with a server', subject=self.subject, hint=_LOCATION_HINT
             )
+        self.proxy = _text(place.get("proxy-url")) or None
         users = self._by_name(config, "users")
         if user and user not in users:
             raise CredentialError(f'there is no user "{user}"', subject=self.subject, hint=_LOCATION_HINT)
@@ -226,8 +240,6 @@ def _collect(configuration: Any, source: str) -> Credential:
         client_certificate=_pem(configuration.cert_file),
         client_key=_pem(configuration.key_file),
         verify=bool(configuration.verify_ssl),
-        proxy=configuration.proxy,
-        no_proxy=configuration.no_proxy,
         tls_server_name=configuration.tls_server_name,
         source=source,
     )
@@ -243,7 +255,7 @@ def _collect(configuration: Any, source: str) -> Credential:
 def _apply(options: AccessOptions, credential: Credential) -> None:
     """Single options over what was found. A given login replaces the found one: a server would prefer a certificate."""
     if options.host:
-        credential.host = options.host
+        credential.host, credential.context = options.host, ""
     if options.api_key or options.username or options.client_cert:
         credential.token = credential.basic = credential.client_certificate = credential.client_key = None
         credential.expires, credential.source = None, "the given options"
@@ -253,18 +265,20 @@ def _apply(options: AccessOptions, credential: Credential) -> None:
         pair = f"{options.username}:{options.password or ''}"
         credential.basic = urllib3.make_headers(basic_auth=pair)["authorization"]
     if options.client_cert:
-        credential.client_certificate = _pem(options.client_cert)
-        credential.client_key = _pem(options.client_key or options.client_cert)
+        credential.client_certificate = _pem(options.client_cert, options.decrypted)
+        credential.client_key = _pem(options.client_key or options.client_cert, options.decrypted)
     if options.ca_cert:
-        credential.ca = _pem(options.ca_cert)
+        credential.ca = _pem(options.ca_cert, options.decrypted)
     if options.validate_certs is not None:
         credential.verify = options.validate_certs
     if options.tls_server_name:
         credential.tls_server_name = options.tls_server_name
-    surroundings = kubernetes_client.Configuration(host=credential.host, proxy=options.proxy, no_proxy=options.no_proxy)
-    if options.proxy or not credential.proxy:
-        credential.proxy = surroundings.proxy
-    credential.no_proxy = surroundings.no_proxy
+    proxy = proxy_for(_with_scheme(credential.host), options.proxy, credential.proxy, options.no_proxy)
+    credential.proxy, credential.no_proxy = proxy
+
+
+def _with_scheme(host: str) -> str:
+    return host if "://" in host else f"https://{host}"
 
 
 def _check(credential: Credential) -> None:
@@ -283,6 +297,8 @@ def _read(subject: str, load: Callable[[], T], hint: str = _LOCATION_HINT) -> T:
     """What ``load`` returns; everything that it can raise becomes one harmless sentence."""
     try:
         return load()
+    except CredentialError:
+        raise
     except OSError as error:
         what = error.filename if error.filename and str(error.filename) != subject else "it"
         reason = f"{what} can't be read: {(error.strerror or type(error).__name__).lower()}"
@@ -302,8 +318,8 @@ def _read(subject: str, load: Callable[[], T], hint: str = _LOCATION_HINT) -> T:
     raise CredentialError(reason, subject=subject, hint=hint)
 
 
-def _pem(path: str | None) -> str | None:
-    return _read(path, Path(path).expanduser().read_text, _CERTIFICATE_HINT) if path else None
+def _pem(path: str | None, decrypted: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    return _read(path, lambda: text_of(path, decrypted), _CERTIFICATE_HINT) if path else None
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from ..model.names import FIELD_MANAGER
 from ..model.objects import Manifest
 from .access import Credential
 from .api_error import REFUSED_RIGHT, ApiError, Cause, FieldConflict
+from .proxy import proxy_headers, proxy_name, proxy_towards
 
 try:
     import urllib3
@@ -138,6 +139,7 @@ class Client:
         # A lock is renewed and progress is looked at beside the workers; what is not used is not opened.
         configuration.connection_pool_maxsize = self.workers + 2 + MOST_WATCHES
         configuration.proxy, configuration.no_proxy = credential.proxy, credential.no_proxy
+        configuration.proxy_headers = proxy_headers(credential.proxy) if credential.proxy else None
         configuration.verify_ssl = credential.verify
         configuration.tls_server_name = credential.tls_server_name
         configuration.ca_cert_data = credential.ca
@@ -375,7 +377,8 @@ class Client:
                     preload_content=not stream,
                 )
             except urllib3.exceptions.HTTPError as error:
-                raise _NoAnswerError(error) from error
+                proxy = proxy_towards(credential.host, credential.proxy, credential.no_proxy)
+                raise _NoAnswerError(error, proxy_name(proxy) if proxy else "") from error
             self._answered = True
             if raw.status < 300:
                 answer: urllib3.BaseHTTPResponse = raw
@@ -460,24 +463,23 @@ class Watch:
 class _NoAnswerError(Exception):
     """A request that got no answer, from the exception that urllib3 raised.
 
+    :param proxy: the one that it went through, empty for none.
     :ivar not_sent: no connection came about, so that the server can't have done anything.
     :ivar may_pass: worth another try; a certificate that is not trusted stays so.
     """
 
     retry_after: float | None = None
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: Exception, proxy: str) -> None:
         super().__init__(str(error))
-        self.hint = ""
+        self.hint = "check the proxy (proxy-url of the kubeconfig, HTTPS_PROXY, NO_PROXY)" if proxy else ""
         self.may_pass = True
-        through = ""
+        of_proxy = False
         if isinstance(error, urllib3.exceptions.ProxyError):
-            through = "through the proxy: "
-            error = error.original_error
-            self.hint = "check the proxy (proxy-url of the kubeconfig, HTTPS_PROXY, NO_PROXY)"
+            error, of_proxy = error.original_error, True
         exceptions = urllib3.exceptions
         no_connection = (exceptions.NewConnectionError, exceptions.ConnectTimeoutError, exceptions.LocationValueError)
-        self.not_sent = isinstance(error, no_connection) or bool(through)
+        self.not_sent = isinstance(error, no_connection) or of_proxy
         match error:
             case exceptions.NameResolutionError():
                 reason = "its name can't be resolved"
@@ -498,7 +500,7 @@ class _NoAnswerError(Exception):
                 reason = "its answer is cut off"
             case _:
                 reason = _system_reason(error)
-        self.reason = through + reason
+        self.reason = f"through the proxy {proxy}: {reason}" if proxy else reason
 
     def _tls(self, error: Exception) -> str:
         text = str(error)
@@ -523,6 +525,8 @@ def _system_reason(error: BaseException | None) -> str:
         seen.append(error)
         if isinstance(error, OSError) and not isinstance(error, socket.gaierror) and error.strerror:
             return error.strerror.lower()
+        if answered := re.match(r"Tunnel connection failed: (\d+ [\w ]*)", str(error)):
+            return f"it answers {answered[1].strip()}"
         nested = [one for one in error.args if isinstance(one, BaseException)]
         error = error.__cause__ or (nested[0] if nested else None) or error.__context__
     return "the connection broke off"

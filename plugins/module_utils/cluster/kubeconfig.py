@@ -10,11 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .access import Credential
-
-try:
-    from kubernetes.client.rest import should_bypass_proxies
-except ImportError:  # pragma: no cover  (the module's edge reports it)
-    should_bypass_proxies = None
+from .proxy import proxy_towards
 
 _NAME = "run"
 
@@ -29,8 +25,8 @@ def kubeconfig_of(credential: Credential) -> dict[str, Any]:
         cluster["certificate-authority-data"] = _encoded(credential.ca)
     if credential.tls_server_name:
         cluster["tls-server-name"] = credential.tls_server_name
-    if credential.proxy and not should_bypass_proxies(credential.host, credential.no_proxy or ""):
-        cluster["proxy-url"] = credential.proxy
+    if proxy := proxy_towards(credential.host, credential.proxy, credential.no_proxy):
+        cluster["proxy-url"] = proxy
     user: dict[str, Any] = {}
     if credential.client_certificate and credential.client_key:
         user["client-certificate-data"] = _encoded(credential.client_certificate)

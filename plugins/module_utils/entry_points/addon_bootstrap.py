@@ -39,7 +39,7 @@ ARGUMENT_SPEC: dict[str, Any] = {
 
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
-    access, namespace = access_options(parameters), parameters["state_namespace"]
+    access, namespace = access_options(parameters, invocation), parameters["state_namespace"]
     if parameters["state"] == "present":
         subjects = {role: _subjects(option, parameters[option]) for option, role in _ROLES.items()}
         objects = bootstrap(access, namespace, subjects, check=invocation.check)

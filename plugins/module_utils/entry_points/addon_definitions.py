@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model.run_directory import RunOptions
+from ..model.run_directory import RunInfo, RunOptions
 from ..model.wording import listed, printable
 from ..steps.definitions import DefinitionsRequest, facts_of_record, read_definitions
 from .invocation import Invocation, Parameters, Result
@@ -34,7 +34,7 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
             repo=parameters["repo"],
             revision=parameters["revision"],
             path=parameters["path"],
-            access=access_options(parameters),
+            access=access_options(parameters, invocation),
             options=RunOptions(
                 state_namespace=parameters["state_namespace"],
                 impersonate=parameters["impersonate"],
@@ -62,6 +62,7 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
             "commit": info.commit,
             "server": info.server,
             "server_version": info.server_version,
+            "context": info.context,
             "names": info.order,
             "addons": facts,
             "invalid": [{"file": item.file, "name": item.name, "reason": item.reason} for item in info.invalid],
@@ -69,12 +70,14 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
             "removed": info.removed,
             "written": opened.written,
         },
-        report=[
-            f"{info.origin} at {info.commit[:12]}, cluster {info.server} ({info.server_version})",
-            *(
-                [f"not read in {info.path}: {printable(listed(opened.ignored, _NAMES))} ({_READ})"]
-                if opened.ignored
-                else []
-            ),
-        ],
+        report=_first_lines(info, opened.ignored),
     )
+
+
+def _first_lines(info: RunInfo, ignored: list[str]) -> list[str]:
+    """What is read, where it is meant for, and what of the folder is not read."""
+    context = f", context {info.context}" if info.context else ""
+    lines = [f"{info.origin} at {info.commit[:12]}, cluster {info.server} ({info.server_version}){context}"]
+    if ignored:
+        lines.append(f"not read in {info.path}: {listed(ignored, _NAMES)} ({_READ})")
+    return [printable(line) for line in lines]

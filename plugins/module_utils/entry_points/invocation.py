@@ -6,7 +6,7 @@ of the same name inside the controller; both do nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,13 +29,15 @@ class Invocation:
     """How a step is called.
 
     ``progress`` shows one line while it runs; a shipped module has nowhere to show it. ``process`` is the process that
-    runs all steps of a run, 0 when each step has one of its own.
+    runs all steps of a run, 0 when each step has one of its own. ``decrypted`` is the plain text of encrypted files
+    that options name, by path: only Ansible's controller can decrypt them.
     """
 
     check: bool
     diff: bool
     progress: Callable[[str], None]
     process: int = 0
+    decrypted: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from ansible.module_utils.basic import env_fallback
 
 from ..cluster.access import AccessOptions
 from ..model.names import DEFAULT_STATE_NAMESPACE
-from .invocation import Parameters
+from .invocation import Invocation, Parameters
 
 
 def _from_environment(*names: str) -> dict[str, Any]:
@@ -46,6 +46,11 @@ RUN_SPEC: dict[str, Any] = {"run": {"type": "path", "required": True}}
 STEP_SPEC: dict[str, Any] = {**RUN_SPEC, "name": {"type": "str", "required": True}}
 
 
-def access_options(parameters: Parameters) -> AccessOptions:
+FILE_OPTIONS = ("kubeconfig", "ca_cert", "client_cert", "client_key")
+"""Those that name files which may be encrypted with ansible-vault; the first names several, as ``KUBECONFIG`` does."""
+
+
+def access_options(parameters: Parameters, invocation: Invocation) -> AccessOptions:
     """Where the cluster is and how to log in; an empty text is the same as none, as role variables give it."""
-    return AccessOptions(**{name: None if parameters[name] == "" else parameters[name] for name in ACCESS_SPEC})
+    given: dict[str, Any] = {name: None if parameters[name] == "" else parameters[name] for name in ACCESS_SPEC}
+    return AccessOptions(**given, decrypted=dict(invocation.decrypted))

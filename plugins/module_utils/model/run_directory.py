@@ -15,6 +15,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ from .record import Record
 SCHEMA_VERSION = 1
 PREFIX = "rendimiento-addons-"
 ABANDONED_AFTER_SECONDS = 24 * 3600
+_OWNER = "owner.json"
 
 T = TypeVar("T")
 
@@ -67,11 +69,11 @@ class RunInfo:
 
     ``order`` holds the add-ons to plan, dependencies first; ``others`` the valid definitions that ``only`` left out;
     ``repository`` is the folder in the git checkout that all paths are relative to, ``remote`` the URL that it is a
-    clone of, if a URL was given. ``cluster`` is the uid of the namespace kube-system, empty when the acting account may
-    not read it. ``record_kind_served`` is false in a preview of a cluster without bootstrap. ``reads_only`` tells that
-    the caller is taken for somebody who may only look. ``pid`` is the process whose end is the end of the run, 0 when a
-    shipped module can't tell, and ``process`` says the same so that another run on this machine can tell that it is
-    gone (``run_process.py``).
+    clone of, if a URL was given. ``context`` is the kubeconfig's by which ``server`` was found, if it was. ``cluster`` is
+    the uid of the namespace kube-system, empty when the acting account may not read it. ``record_kind_served`` is false
+    in a preview of a cluster without bootstrap. ``reads_only`` tells that the caller is taken for somebody who may only
+    look. ``pid`` is the process whose end is the end of the run, 0 when a shipped module can't tell, and ``process`` says
+    the same so that another run on this machine can tell that it is gone (``run_process.py``).
     """
 
     run_id: str
@@ -89,6 +91,7 @@ class RunInfo:
     comparable: bool
     record_kind_served: bool
     options: RunOptions
+    context: str = ""
     order: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
     invalid: list[InvalidDefinition] = field(default_factory=list)
@@ -135,15 +138,18 @@ class RunDirectory:
         self.path = path
 
     @classmethod
-    def create(cls) -> RunDirectory:
+    def create(cls, process: int = 0) -> RunDirectory:
         """A new folder, mode 0700, below ``$XDG_RUNTIME_DIR`` or the temp folder.
 
+        :param process: the one on this host whose end is the folder's end, too, 0 when nothing tells which it is.
         :raises RunDirectoryError: when there is no place for one.
         """
         parent = _parent()
         _sweep(parent)
         try:
-            return cls(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)))
+            directory = cls(Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)))
+            write_private(directory.path / _OWNER, json.dumps({"host": platform.node(), "pid": process}).encode())
+            return directory
         except OSError as error:
             raise RunDirectoryError(
                 f"no run directory can be made here: {error.strerror}", subject=str(parent), hint="set TMPDIR"
@@ -284,6 +290,19 @@ class RunDirectory:
         self.write_json(name, encode(value))
 
 
+@contextmanager
+def private_folder() -> Iterator[Path]:
+    """A folder for the login files of one step outside of a run, swept by the next run if this process is killed.
+
+    :raises RunDirectoryError: when there is no place for one.
+    """
+    directory = RunDirectory.create(os.getpid())
+    try:
+        yield directory.path
+    finally:
+        directory.remove()
+
+
 def write_private(path: Path, content: bytes) -> None:
     """Write a file atomically, readable by its owner only."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -315,8 +334,8 @@ def _sweep(parent: Path) -> None:
 def _abandoned(path: Path) -> bool:
     """At once when the run's process on this host is gone; after a day when nothing tells which process it was."""
     try:
-        run = json.loads((path / "run.json").read_bytes())
-        host, pid = run["host"], int(run["pid"])
+        owner = json.loads((path / _OWNER).read_bytes())
+        host, pid = owner["host"], int(owner["pid"])
     except (OSError, ValueError, TypeError, KeyError):
         host, pid = "", 0
     if pid > 0 and host == platform.node():

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import base64
 import secrets
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from ..cluster.access import AccessOptions, resolve
@@ -35,7 +33,7 @@ from ..model.names import (
 from ..model.objects import Manifest, key_of
 from ..model.record_crd import record_crd
 from ..model.roles import Subject, account_binding, rbac_path, role_bindings, role_objects
-from ..model.run_directory import PREFIX
+from ..model.run_directory import private_folder
 
 _SERVED_WITHIN_SECONDS = 30.0
 _NAMESPACES = "/api/v1/namespaces"
@@ -68,8 +66,8 @@ def bootstrap(
     :raises ClusterError: when the cluster can't be used or the caller lacks a right.
     """
     credential = resolve(access)
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
-        client = Client(credential, files=Path(folder))
+    with private_folder() as folder:
+        client = Client(credential, files=folder)
         mask = Mask(Placeholders(secrets.token_bytes(32)))
         prepared = []
         for manifest in [record_crd(), *_own_place(namespace), account_binding(namespace), *role_objects(namespace)]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import secrets
-import tempfile
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 from ..cluster.access import AccessOptions, resolve
 from ..cluster.client import ApiError, Client
@@ -27,7 +25,7 @@ from ..model.names import (
 from ..model.objects import Manifest, ObjectKey, key_of
 from ..model.record_crd import record_crd
 from ..model.roles import account_binding, role_bindings, role_objects
-from ..model.run_directory import PREFIX
+from ..model.run_directory import private_folder
 from ..model.wording import counted, listed
 from .bootstrap import Prepared, path_of_own, remove
 from .records import list_records
@@ -47,8 +45,8 @@ def remove_bootstrap(access: AccessOptions, namespace: str, *, purge: bool, chec
     :raises ClusterError: when the cluster can't be used or the caller lacks a right.
     """
     credential = resolve(access)
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
-        client = Client(credential, files=Path(folder))
+    with private_folder() as folder:
+        client = Client(credential, files=folder)
         return _Removal(client, namespace, purge=purge, check=check).run()
 
 

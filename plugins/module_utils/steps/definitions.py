@@ -99,7 +99,7 @@ def read_definitions(request: DefinitionsRequest) -> DefinitionsResult:
         raise CredentialError(
             "is no name of an account", subject="addon_impersonate", hint="give system:serviceaccount:…"
         )
-    directory = RunDirectory.create()
+    directory = RunDirectory.create(request.process)
     try:
         warnings: list[str] = []
         cache = _cache(request.options.cache, directory, warnings)
@@ -176,6 +176,7 @@ def _open_run(
         commit=checkout.commit,
         path=request.path,
         server=credential.host,
+        context=credential.context,
         server_version=discovery.server_version,
         check=request.check,
         comparable=key is not None,

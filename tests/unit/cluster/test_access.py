@@ -82,6 +82,7 @@ def test_token_and_embedded_certificates(write: Write) -> None:
         proxy="http://proxy:3128",
         tls_server_name="api",
         source=f'user "me" of {path}',
+        context="dev",
     )
     assert Credential.from_json(json.loads(json.dumps(credential.to_json()))) == credential
     assert SECRET not in repr(credential)
@@ -238,9 +239,9 @@ def test_pod_without_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "an entry has not the form that it should have"),
+        ("", "the kubeconfig has no current-context"),
         ("{", "it is not YAML (line 1)"),
-        ("just text", "it can't be used as a kubeconfig (TypeError)"),
+        ("just text", "is no kubeconfig"),
         ("contexts: []", "the kubeconfig has no current-context"),
         ("current-context: dev", 'there is no context "dev"'),
         (

@@ -366,7 +366,10 @@ def test_a_server_that_never_answered_is_given_up_soon(naps: list[float]) -> Non
     [
         (Credential("https://no-such-host.invalid"), "its name can't be resolved"),
         (Credential("https://a b"), "that is no address"),
-        (Credential("https://10.0.0.1", proxy="http://127.0.0.1:1"), "through the proxy: connection refused"),
+        (
+            Credential("https://10.0.0.1", proxy="http://user:pw@127.0.0.1:1"),
+            "through the proxy http://127.0.0.1:1: connection refused",
+        ),
     ],
 )
 def test_reasons_why_there_is_no_answer(credential: Credential, message: str) -> None:

@@ -47,7 +47,7 @@ def test_a_login_is_the_same_when_it_is_read_back(
     file = tmp_path / "config"
     file.write_text(json.dumps(kubeconfig_of(credential)))
     found = resolve(AccessOptions(kubeconfig=str(file)))
-    assert replace(found, source="") == credential
+    assert replace(found, source="", context="") == credential
 
 
 def entry(credential: Credential) -> dict[str, Any]:

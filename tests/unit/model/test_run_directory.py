@@ -72,7 +72,7 @@ def test_everything_is_private_whatever_the_umask(parent: Path) -> None:
     folders = [directory.path, directory.path / "plan", directory.path / "outcome", folder]
     assert [mode(path) for path in folders] == [0o700] * 4
     files = [path for path in directory.path.rglob("*") if path.is_file()]
-    assert len(files) == 4
+    assert len(files) == 5
     assert {mode(path) for path in files} == {0o600}
 
 
@@ -200,7 +200,7 @@ def test_abandoned_runs_are_swept_and_strange_ones_stop_nobody(
     }
     if content:
         text = json.dumps(runs[content]) if content in runs else content
-        (folder / "run.json").write_text(text)
+        (folder / "owner.json").write_text(text)
     if old:
         two_days_ago = time.time() - 2 * 24 * 3600
         os.utime(folder, (two_days_ago, two_days_ago))

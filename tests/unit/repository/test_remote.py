@@ -20,6 +20,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.cache.folder im
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import CacheError, RepositoryError
 from ansible_collections.rendimiento.addons.plugins.module_utils.repository.git import Checkout
 from ansible_collections.rendimiento.addons.plugins.module_utils.repository.remote import fetch, is_url
+from tests.unit.cluster.logging_proxy import LoggingProxy
 from tests.unit.gitops import Repository
 from tests.unit.repository.git_server import GitServer
 
@@ -725,6 +726,20 @@ def test_credentials_that_the_users_configuration_puts_into_the_url(
         # git itself repeats that URL with the password.
         assert "there is no git repository" in fetcher.error(f"{server.url}/nowhere")
     assert "git can't read it: Failed to connect" in fetcher.error(f"{server.url}/gitops")
+
+
+def test_b60_a_proxy_towards_the_api_server_is_none_towards_git(
+    repository: Repository, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = repository.commit({"a.yaml": "first"})
+    with GitServer(repository.path.parent) as server, LoggingProxy(server.port) as proxy:
+        monkeypatch.setenv("K8S_AUTH_PROXY", proxy.url)
+        assert fetcher(f"{server.url}/gitops").commit == commit
+        assert proxy.asked == []
+        git_settings(monkeypatch, {"http.proxy": proxy.url})
+        repository.commit({"a.yaml": "second"})
+        fetcher.error(f"{server.url}/gitops", seconds=2)
+        assert proxy.asked[0].startswith(f"{server.url}/gitops")
 
 
 def test_credentials_do_not_follow_a_redirect(
