@@ -8,7 +8,10 @@ class ModuleDocFragment:
 options:
   kubeconfig:
     description:
-      - Kubeconfig file, or several joined by C(:) as in the environment variable C(KUBECONFIG).
+      - Kubeconfig file, or several joined by C(:) as in the environment variable C(KUBECONFIG). Its content in the place
+        of a path is refused.
+      - A file that is encrypted with ansible-vault is decrypted in memory when the connection is local. So are those of
+        O(ca_cert), O(client_cert) and O(client_key).
       - If not set, the environment variable E(K8S_AUTH_KUBECONFIG) is used; then O(host), if given without O(context);
         then E(KUBECONFIG); then C(~/.kube/config); then the service account of the pod that this runs in.
     type: path
@@ -67,12 +70,13 @@ options:
       - verify_ssl
   proxy:
     description:
-      - URL of an HTTP proxy towards the API server.
+      - URL of a proxy towards the API server. Without it, the kubeconfig's C(proxy-url) counts, then the environment
+        variable E(HTTPS_PROXY) with its exceptions in E(NO_PROXY).
       - If not set, the environment variable E(K8S_AUTH_PROXY) is used.
     type: str
   no_proxy:
     description:
-      - Hosts that are reached without the proxy, separated by commas.
+      - Hosts that are reached without the proxy, whichever that is, separated by commas.
       - If not set, the environment variable E(K8S_AUTH_NO_PROXY) is used.
     type: str
   tls_server_name:

@@ -111,7 +111,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 def as_kubectl_sees_it(kubectl: Path, context: str = "") -> dict[str, Any]:
     """Cluster, login and context in the words of a ``Credential``."""
-    command = [kubectl, "config", "view", "--minify", "--flatten", "--output=json"]
+    command = [str(kubectl), "config", "view", "--minify", "--flatten", "--output=json"]
     output = subprocess.run([*command, f"--context={context}"], capture_output=True, text=True, check=True).stdout
     view = json.loads(output)
     cluster, user = view["clusters"][0]["cluster"], view["users"][0]["user"]
@@ -280,7 +280,7 @@ def test_b60_exceptions_by_range_and_by_suffix(
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
 
         def reason(host: str, exceptions: str) -> str:
-            given = {"no_proxy": exceptions} if way == "parameter" else {}
+            given: dict[str, Any] = {"no_proxy": exceptions} if way == "parameter" else {}
             monkeypatch.setenv("NO_PROXY", exceptions if way == "environment" else "*")
             path = login(tmp_path, hidden)
             with pytest.raises(UnreachableError) as caught:
