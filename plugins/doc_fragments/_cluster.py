@@ -8,8 +8,8 @@ class ModuleDocFragment:
 options:
   kubeconfig:
     description:
-      - Kubeconfig file, or several joined by C(:) as in the environment variable C(KUBECONFIG). Its content in the place
-        of a path is refused.
+      - Kubeconfig file, or several joined by C(:) as in the environment variable C(KUBECONFIG). Its content in the
+        place of a path is refused.
       - A file that is encrypted with ansible-vault is decrypted in memory when the connection is local. So are those of
         O(ca_cert), O(client_cert) and O(client_key).
       - If not set, the environment variable E(K8S_AUTH_KUBECONFIG) is used; then O(host), if given without O(context);

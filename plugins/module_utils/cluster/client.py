@@ -470,7 +470,7 @@ class _NoAnswerError(Exception):
 
     retry_after: float | None = None
 
-    def __init__(self, error: Exception, proxy: str) -> None:
+    def __init__(self, error: Exception, proxy: str = "") -> None:
         super().__init__(str(error))
         self.hint = "check the proxy (proxy-url of the kubeconfig, HTTPS_PROXY, NO_PROXY)" if proxy else ""
         self.may_pass = True

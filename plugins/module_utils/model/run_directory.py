@@ -69,11 +69,11 @@ class RunInfo:
 
     ``order`` holds the add-ons to plan, dependencies first; ``others`` the valid definitions that ``only`` left out;
     ``repository`` is the folder in the git checkout that all paths are relative to, ``remote`` the URL that it is a
-    clone of, if a URL was given. ``context`` is the kubeconfig's by which ``server`` was found, if it was. ``cluster`` is
-    the uid of the namespace kube-system, empty when the acting account may not read it. ``record_kind_served`` is false
-    in a preview of a cluster without bootstrap. ``reads_only`` tells that the caller is taken for somebody who may only
-    look. ``pid`` is the process whose end is the end of the run, 0 when a shipped module can't tell, and ``process`` says
-    the same so that another run on this machine can tell that it is gone (``run_process.py``).
+    clone of, if a URL was given. ``context`` is the kubeconfig's by which ``server`` was found, if it was. ``cluster``
+    is the uid of the namespace kube-system, empty when the acting account may not read it. ``record_kind_served`` is
+    false in a preview of a cluster without bootstrap. ``reads_only`` tells that the caller is taken for somebody who
+    may only look. ``pid`` is the process whose end is the end of the run, 0 when a shipped module can't tell, and
+    ``process`` says the same so that another run on this machine can tell that it is gone (``run_process.py``).
     """
 
     run_id: str
