@@ -4,35 +4,40 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ..cluster.client import ApiError
+from ..cluster.discovery import Discovery
 from ..cluster.lease import Renewal
-from ..cluster.readiness_progress import PROGRESS_SECONDS
 from ..cluster.readiness_rules import Readiness
 from ..model.bundle import Bundle
 from ..model.errors import AddonError, PlanError, ReadinessError
-from ..model.graph import Graph, Node, NodeResult
+from ..model.layers import layer_lines
 from ..model.masking import Mask
 from ..model.normalise import is_definition, kinds_of_definition
-from ..model.objects import ObjectKey
+from ..model.objects import ObjectKey, join_api_version
 from ..model.outcome import AppliedObject, Outcome
 from ..model.plan import APPLIES, Plan, PlanItem
+from ..model.shapes import mapping_of
 from ..model.wording import listed
 from .failures import failure_kept
 from .lock import held
-from .object_graph import PREREQUISITES, ObjectOrder, rank_of
+from .object_graph import API_SERVICE, PREREQUISITES, ObjectOrder
+from .object_walk import ObjectWalk, Walked
 from .object_writes import ObjectWriter
 from .readiness import readiness_watch, unready_error
 from .records import write_ahead
 from .session import Progress, Session
 
 Stage = Literal["prerequisites", "all"]
+T = TypeVar("T")
 
 _SERVED_WITHIN_SECONDS = 60.0
+_NAMED = 3
+_NAMED_HELD_BACK = 10
 
 
 def apply(session: Session, name: str, stage: Stage, progress: Progress) -> list[PlanItem]:
@@ -40,22 +45,23 @@ def apply(session: Session, name: str, stage: Stage, progress: Progress) -> list
 
     :raises PlanError: when a gate holds the plan back, or an object can't be applied; what was applied is recorded.
         Also at the end of all, when the plan leaves something out.
-    :raises ReadinessError: when the objects are applied, but not ready in time.
+    :raises ReadinessError: when objects are not ready in time; what waits for them is not applied.
     """
     plan, bundle = session.directory.plan(name), session.directory.bundle(name)
     if plan is None or bundle is None:
         raise PlanError("was not planned", addon=name, hint="call addon_diff first")
     if plan.gate:
         raise PlanError(plan.gate_reason, addon=name)
-    due = due_items(plan, session.directory.outcome(name), stage)
+    outcome = session.directory.outcome(name)
+    due = due_items(plan, outcome, stage)
     with failure_kept(session, name), held(session, name) as renewal:
         application = _Application(session, plan, bundle, renewal, progress)
         if due:
+            if not outcome.applied:
+                tell_layers(name, due_items(plan, outcome, "all"), progress)
             write_ahead(session, name)
             application.run(due)
         if stage == "all":
-            if plan.left_out_reason:
-                raise PlanError(plan.left_out_reason, addon=name)
             application.wait()
     return due
 
@@ -70,6 +76,13 @@ def due_items(plan: Plan, outcome: Outcome, stage: Stage) -> list[PlanItem]:
     ]
 
 
+def tell_layers(name: str, items: list[PlanItem], progress: Progress) -> None:
+    """Say in which order objects are going to be applied, if they are not applied all at once."""
+    lines = layer_lines(items)
+    for line in lines if len(lines) > 1 else []:
+        progress(f"{name}: {line}")
+
+
 @dataclass
 class _Application:
     session: Session
@@ -78,11 +91,14 @@ class _Application:
     renewal: Renewal
     progress: Progress
     _applied: list[AppliedObject] = field(default_factory=list)
+    _problems: Walked = field(default_factory=Walked)
+    _written: float = field(default_factory=time.monotonic)
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.name = self.bundle.name
         self._bodies = {item.key: item.manifest for item in self.bundle.objects}
+        self._versions = {item.key: item.version for item in self.plan.items}
         self._bodies |= {item.key: item.body for item in self.plan.items if item.body is not None}
 
     @cached_property
@@ -98,55 +114,43 @@ class _Application:
     # Applying
 
     def run(self, due: list[PlanItem]) -> None:
-        """Apply these items along the graph; what was applied is in the outcome, whatever happens."""
+        """Apply these items along the graph; what was applied is in the outcome, whatever happens.
+
+        :raises AddonError: when a namespace or a kind can't be applied; nothing that comes after them is, then.
+        """
         prerequisites = [item for item in due if item.key.group_kind in PREREQUISITES]
         rest = [item for item in due if item.key.group_kind not in PREREQUISITES]
         try:
             if prerequisites:
-                self._walk(prerequisites)
+                problems = self._walk(prerequisites)
+                if problems.any:
+                    raise self._error(problems)
                 self._wait_until_served(prerequisites)
             if rest:
                 self._verify_simulated(rest)
-                self._walk(rest)
+                self._problems = self._walk(rest)
         finally:
             self._save()
 
-    def _walk(self, items: list[PlanItem]) -> None:
-        graph: Graph[ObjectKey, None] = Graph()
-        order = ObjectOrder.of(self.bundle.manifests())
-        due = {item.key for item in items}
-        for item in items:
-            graph.add(
-                Node(
-                    key=item.key,
-                    run=lambda item=item: self._apply(item),  # type: ignore[misc]
-                    after=order.among(item.key, due),
-                    rank=rank_of(item.key),
-                )
+    def _walk(self, items: list[PlanItem]) -> Walked:
+        with readiness_watch(self.session, self.name, self.renewal.lost) as watch:
+            walk = ObjectWalk(
+                order=ObjectOrder.of(item.manifest for item in self.bundle.objects),
+                standing={item.key: item for item in self.plan.items if item.managed},
+                write=self._apply,
+                watch=watch,
+                seconds=self._seconds,
+                progress=self._tell,
             )
-        results = graph.run(self.session.info.options.workers, self.renewal.lost, self._far(len(items)))
+            walked = walk.run(items, self.session.info.options.workers, self.renewal.lost)
         self.renewal.check()
-        failed = {key: result for key, result in results.items() if result.state == "failed"}
-        if failed:
-            raise _failure(self.name, failed, results)
-
-    def _far(self, total: int) -> Callable[[ObjectKey, NodeResult[None]], None]:
-        """Tells how far the walk is, every ``PROGRESS_SECONDS`` in which something ends."""
-        done, told = 0, time.monotonic()
-
-        def one_more(_key: ObjectKey, _result: NodeResult[None]) -> None:
-            nonlocal done, told
-            done += 1
-            if time.monotonic() - told >= PROGRESS_SECONDS:
-                told = time.monotonic()
-                self.progress(f"{self.name}: went through {done} of {total} objects")
-
-        return one_more
+        return walked
 
     def _apply(self, item: PlanItem) -> None:
         applied = self._writer.write(item, self._bodies[item.key])
-        if applied:
-            with self._mutex:
+        with self._mutex:
+            self._written = time.monotonic()
+            if applied:
                 self._applied.append(applied)
 
     def _verify_simulated(self, items: list[PlanItem]) -> None:
@@ -168,68 +172,94 @@ class _Application:
         definitions = [self._bodies[item.key] for item in items if is_definition(self._bodies[item.key])]
         if not definitions:
             return
-        keys = [(item.key, item.version) for item in items if is_definition(self._bodies[item.key])]
-        self._settle(keys, _SERVED_WITHIN_SECONDS)
-        wanted = {kind[:3] for manifest in definitions for kind in kinds_of_definition(manifest)}
+        states = self._unready(
+            [item for item in items if is_definition(self._bodies[item.key])], _SERVED_WITHIN_SECONDS
+        )
+        if error := self._late(states, _SERVED_WITHIN_SECONDS):
+            raise error
+        wanted = sorted({kind[:3] for manifest in definitions for kind in kinds_of_definition(manifest)})
+        missing = self._rediscover(lambda found: next((kind for kind in wanted if found.find(*kind) is None), None))
+        if missing:
+            group, version, kind = missing
+            raise ReadinessError(f"{kind} of {group}/{version} is not served yet", addon=self.name)
+
+    def _rediscover(self, missing: Callable[[Discovery], T | None]) -> T | None:
+        """Ask what is served until nothing is missing any more; what still is after a while."""
         deadline = time.monotonic() + _SERVED_WITHIN_SECONDS
         while True:
-            discovery = self.session.rediscover()
-            missing = sorted(kind for kind in wanted if discovery.find(*kind) is None)
-            if not missing:
-                return
-            if time.monotonic() > deadline or self.renewal.lost.wait(0.2):
-                group, version, kind = missing[0]
-                raise ReadinessError(f"{kind} of {group}/{version} is not served yet", addon=self.name)
+            found = missing(self.session.rediscover())
+            if found is None or time.monotonic() > deadline or self.renewal.lost.wait(0.2):
+                return found
 
     # Readiness
 
+    @property
+    def _seconds(self) -> float:
+        return float(self.session.directory.definition(self.name).definition.wait)
+
     def wait(self) -> None:
-        """Wait until the add-on's objects are ready: what was applied, or all when they were not known to be."""
-        timeout = self.session.directory.definition(self.name).definition.wait
+        """Wait until the add-on's objects are ready: what was applied, or all when they were not known to be.
+
+        :raises AddonError: for everything that did not work, also before.
+        """
         outcome = self.session.directory.outcome(self.name)
         healthy_before = self.session.record(self.name).condition("Healthy") == "True"
         waited_before = self.session.record(self.name).condition("Healthy") == "False"
         applied = {item.key for item in outcome.applied}
-        if healthy_before and not applied:
+        problems = self._problems
+        if healthy_before and not applied and not problems.any and not self.plan.left_out_reason:
             return
-        keys = [
-            (item.key, item.version)
+        not_there = {*problems.failed, *problems.unready, *(one.key for one in problems.held_back)}
+        items = [
+            item
             for item in self.plan.items
-            if item.managed and (item.key in applied or not healthy_before)
+            if item.managed and item.key not in not_there and (item.key in applied or not healthy_before)
         ]
-        outcome.healthy = False
+        outcome.healthy, outcome.held_back = False, problems.held_back
         self.session.directory.save_outcome(outcome)
-        states = self._followed(keys, float(timeout))
-        outcome.healthy = all(state.state == "ready" for state in states.values())
-        # `wait: 0` means not to wait: health is looked at once, for the record.
-        error = self._unready(keys, states, float(timeout)) if timeout else None
-        # When the wait of an earlier run ran out, this one goes on to prune: what left the source may be what holds
-        # the others up.
-        if error and not waited_before:
-            raise error
-        outcome.unready = str(error) if error else ""
+        seconds = self._seconds
+        if problems.any:
+            # It has lasted long enough when it lasted until here for what is late.
+            seconds = max(seconds - (time.monotonic() - self._written), 0.0)
+        problems.unready.update(self._unready(items, seconds))
+        self._rediscover_apis(applied - problems.unready.keys())
+        left_out = bool(self.plan.left_out_reason)
+        if problems.only_unready and not left_out and (waited_before or not self._seconds):
+            # `wait: 0` means not to wait: health is looked at once, for the record. And when the wait of an earlier run
+            # ran out, this one goes on to prune: what left the source may be what holds the others up.
+            outcome.unready = str(self._error(problems)) if self._seconds else ""
+        elif problems.any or left_out:
+            # What is not there at all says nothing of what is.
+            outcome.healthy = False if problems.unready else None
+            self.session.directory.save_outcome(outcome)
+            raise self._error(problems)
+        else:
+            outcome.healthy = True
         self.session.directory.save_outcome(outcome)
 
-    def _settle(self, keys: list[tuple[ObjectKey, str]], timeout: float) -> None:
-        if error := self._unready(keys, self._followed(keys, timeout), timeout):
-            raise error
-
-    def _followed(self, keys: list[tuple[ObjectKey, str]], timeout: float) -> dict[ObjectKey, Readiness]:
-        """Wait for objects, each with the version in which it was applied; the last word on each."""
+    def _unready(self, items: list[PlanItem], seconds: float) -> dict[ObjectKey, Readiness]:
+        """What of these is not ready after so many seconds, or has failed."""
         with readiness_watch(self.session, self.name, self.renewal.lost) as watch:
-            for key, version in keys:
-                watch.follow(key, version)
-            states = watch.wait((key for key, _version in keys), timeout, self._tell)
+            for item in items:
+                watch.follow(item.key, item.version)
+            states = watch.wait([item.key for item in items], seconds, self._tell)
         self.renewal.check()
         notes = [f"{key}: {state.reason}" for key, state in states.items() if state.state == "ready" and state.reason]
         if notes:
-            self._tell(f"ready, but {listed(notes, 3)}")
-        return states
+            self._tell(f"ready, but {listed(notes, _NAMED)}")
+        unready = {key: state for key, state in states.items() if state.state != "ready"}
+        # What failed ended the wait for the others.
+        return {key: state for key, state in unready.items() if state.state == "failed"} or unready
 
-    def _unready(
-        self, keys: list[tuple[ObjectKey, str]], states: dict[ObjectKey, Readiness], timeout: float
-    ) -> ReadinessError | None:
-        return unready_error(self.session, self.name, dict(keys), states, timeout, self._mask)
+    def _late(self, states: dict[ObjectKey, Readiness], seconds: float) -> ReadinessError | None:
+        return unready_error(self.session, self.name, self._versions, states, seconds, self._mask)
+
+    def _rediscover_apis(self, keys: Collection[ObjectKey]) -> None:
+        """Learn what new APIs serve, for the add-ons that come after this one: that lags behind (observed: 25 s)."""
+        specs = [mapping_of(self._bodies.get(key, {}).get("spec")) for key in keys if key.group_kind == API_SERVICE]
+        served = {join_api_version(str(spec.get("group")), str(spec.get("version"))) for spec in specs}
+        if served:
+            self._rediscover(lambda found: served - set(found.api_versions()) or None)
 
     def _tell(self, text: str) -> None:
         self.progress(f"{self.name}: {self._mask.text(text)}")
@@ -240,18 +270,28 @@ class _Application:
         self._applied = []
         self.session.directory.save_outcome(outcome)
 
-
-def _failure(
-    name: str, failed: dict[ObjectKey, NodeResult[None]], results: dict[ObjectKey, NodeResult[None]]
-) -> AddonError:
-    """One error for all objects that failed; the first is told whole, the others by name."""
-    key = min(failed)
-    first = failed[key]
-    skipped = sum(1 for result in results.values() if result.state == "skipped")
-    others = "".join(f"; {other}" for other in sorted(failed)[1:4])
-    more = f". Also failed: {others[2:]}" if others else ""
-    waiting = f". {skipped} objects that need them were not applied" if skipped else ""
-    error = first.error
-    message = error.message if isinstance(error, AddonError) else str(error)
-    hint = error.hint if isinstance(error, AddonError) else ""
-    return PlanError(f"{message}{more}{waiting}", addon=name, subject=str(key), hint=hint)
+    def _error(self, problems: Walked) -> AddonError:
+        """One error for all that did not work: the first failure whole, the rest by name."""
+        parts = []
+        subject, hint = "", ""
+        failed = sorted(problems.failed)
+        if failed:
+            subject = str(failed[0])
+            error = problems.failed[failed[0]]
+            hint = error.hint
+            parts.append(error.message)
+            if failed[1:]:
+                parts.append(f"Also failed: {listed([str(key) for key in failed[1:]], _NAMED)}")
+        if self.plan.left_out_reason:
+            parts.append(self.plan.left_out_reason)
+        for failed_ones in (True, False):
+            states = {key: state for key, state in problems.unready.items() if (state.state == "failed") is failed_ones}
+            if unready := self._late(states, self._seconds):
+                parts.append(unready.message)
+                hint = hint or unready.hint
+        if problems.held_back:
+            shown = [f"{one.key} ({one.reason})" for one in problems.held_back]
+            parts.append(f"Not applied: {listed(shown, _NAMED_HELD_BACK)}")
+        kind = PlanError if failed or self.plan.left_out_reason else ReadinessError
+        message = ". ".join([parts[0], *(f"{part[0].upper()}{part[1:]}" for part in parts[1:])])
+        return kind(message, addon=self.name, subject=subject, hint=hint)

@@ -34,7 +34,7 @@ _ANSWERING: frozenset[GroupKind] = frozenset(
     {("", "Pod"), ("", "ReplicationController")}
     | {("apps", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")}
 )
-_API_SERVICE: GroupKind = ("apiregistration.k8s.io", "APIService")
+API_SERVICE: GroupKind = ("apiregistration.k8s.io", "APIService")
 
 _ACCOUNT: GroupKind = ("", "ServiceAccount")
 _CONFIG_MAP: GroupKind = ("", "ConfigMap")
@@ -63,7 +63,8 @@ _RANKS: dict[GroupKind, int] = {
 }
 _DEFAULT_RANK = 5
 
-_BY_USER = "depends-on"
+BY_USER = "depends-on"
+"""The reason of edges that people asked for."""
 
 Edges = dict[ObjectKey, dict[ObjectKey, Edge[ObjectKey]]]
 """Of each object, by what it comes after, strongest first: the last ones are given up first."""
@@ -147,7 +148,7 @@ class _Links:
         for key, manifest in objects.items():
             if is_definition(manifest):
                 self._definitions |= {(group, kind): key for group, _, kind, _ in kinds_of_definition(manifest)}
-            elif key.group_kind == _API_SERVICE:
+            elif key.group_kind == API_SERVICE:
                 spec = mapping_of(manifest.get("spec"))
                 # One without a service is answered by the API server itself.
                 if spec.get("service"):
@@ -180,7 +181,7 @@ class _Links:
                     subject=str(key),
                     hint="remove it",
                 )
-            yield Edge(blocker, _BY_USER, "ready")
+            yield Edge(blocker, BY_USER, "ready")
 
     def _derived(self, key: ObjectKey) -> Iterator[Edge[ObjectKey]]:
         manifest = self._objects[key]
@@ -218,7 +219,7 @@ class _Links:
         if key.group_kind in _WEBHOOKS:
             for service in filter(None, _services_of(manifest)):
                 yield from self._answers(service, "answers it")
-        if key.group_kind == _API_SERVICE and (service := _service_key(spec.get("service"))):
+        if key.group_kind == API_SERVICE and (service := _service_key(spec.get("service"))):
             yield from self._answers(service, "answers it")
 
     def _answers(self, service: ObjectKey, reason: str) -> Iterator[Edge[ObjectKey]]:
@@ -249,14 +250,14 @@ def _without_cycles(edges: Edges) -> dict[ObjectKey, list[str]]:
             return warnings
         # Each comes before the next.
         steps = [(key, edges[key][blocker]) for blocker, key in pairwise(path)]
-        derived = [(key, edge) for key, edge in steps if edge.reason != _BY_USER]
+        derived = [(key, edge) for key, edge in steps if edge.reason != BY_USER]
         if not derived:
             graph: Graph[ObjectKey, None] = Graph()
             for key in set(path):
                 graph.add(Node(key, lambda: None, [edge for one, edge in steps if one == key]))
             graph.order()
         key, given_up = max(derived, key=lambda step: (list(edges[step[0]]).index(step[1].key), step[0]))
-        wishes = sorted(str(one) for one, edge in steps if edge.reason == _BY_USER)
+        wishes = sorted(str(one) for one, edge in steps if edge.reason == BY_USER)
         why = f"{DEPENDS_ON_ANNOTATION} of {wishes[0]} asks for the opposite" if wishes else "they need each other"
         warnings.setdefault(key, []).append(f"does not wait for {given_up.key} ({given_up.reason}): {why}")
         del edges[key][given_up.key]

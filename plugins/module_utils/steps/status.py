@@ -103,6 +103,8 @@ def _conditions(record: Record, outcome: Outcome, now: str) -> list[dict[str, An
 
 
 def _all_applied(outcome: Outcome) -> bool:
+    if outcome.planned.get("blocked"):
+        return False
     wanted = sum(outcome.planned.get(action, 0) for action in APPLIES)
     return len(outcome.applied) >= wanted
 
