@@ -10,11 +10,12 @@ description:
   - Server-side applies the objects that the plan of M(rendimiento.addons.addon_diff) wants to create, update or
     adopt. Namespaces and CustomResourceDefinitions come first, and it waits until the new kinds are served. All
     others follow in parallel along their references, such as a pod's Secrets and the annotation
-    C(rendimiento.ai/depends-on).
+    C(rendimiento.ai/depends-on). What the annotation names, and the workloads that answer a webhook or an API, are
+    waited for. The order is printed when it has more than one step.
   - Where the plan says so, the fields of former tools become the add-on's just before, and what becomes empty takes two
     requests.
-  - An object whose live side moved since the plan was made is refused, not overwritten. When an object fails, those
-    that need it are left out and all others still applied.
+  - An object whose live side moved since the plan was made is refused, not overwritten. When an object fails, or is
+    not ready in time, those that need it are left out and all others still applied.
   - Before the first change, the record's inventory lists everything that may exist afterwards.
   - Then it waits until what was applied is ready, for as long as the definition says in C(wait).
   - Fails when a gate holds the plan back, or when M(rendimiento.addons.addon_status) with

@@ -125,6 +125,32 @@ replanned:
   returned: success
   type: str
   sample: postgres-operator, which it depends on, changed in this run
+layers:
+  description:
+    - In which order everything that the add-on has is applied when all of it is. What is in one layer is applied at the
+      same time, after what it waits for in the layers before.
+    - Of each layer the first 10 objects are named. At most 50 layers are told.
+  returned: success
+  type: list
+  elements: dict
+  contains:
+    layer:
+      description: Its number, from 1.
+      type: int
+    count:
+      description: How many objects it has.
+      type: int
+    objects:
+      description: Some of them.
+      type: list
+      elements: str
+  sample:
+    - layer: 1
+      count: 1
+      objects: [Namespace monitoring]
+    - layer: 2
+      count: 2
+      objects: [ConfigMap monitoring/dashboard, ServiceAccount monitoring/dashboard]
 diff:
   description:
     - One entry per object that would change, is not settled, or has fields that stay as they are.

@@ -254,6 +254,11 @@ addons:
       description: The kept objects, each with the reason.
       type: list
       elements: str
+    held_back_objects:
+      description:
+        - The objects that were not applied, since they wait for others that failed or are not ready, each with those.
+      type: list
+      elements: str
     why:
       description: Error, reason, what would be deleted or could not be checked, or what was kept, in a sentence.
       type: str
@@ -261,6 +266,7 @@ addons:
     dashboard:
       adopted: 0
       created: 0
+      held_back_objects: []
       kept: 0
       kept_objects: []
       pending: false

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..model.layers import layers_of
+from ..model.plan import Plan
 from ..model.review import told_items, warning_lines
 from ..steps.plan import plan
 from ..steps.session import open_session
@@ -11,6 +15,8 @@ from .options import STEP_SPEC
 ARGUMENT_SPEC = STEP_SPEC
 
 _WARNINGS = 20
+_LAYERS = 50
+_NAMES = 10
 
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
@@ -29,9 +35,17 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
             "gate": made.gate,
             "gate_reason": made.gate_reason,
             "replanned": made.replan_reason,
+            "layers": _layers(made),
         },
         diff=diff_of(told) if invocation.check and invocation.diff else [],
         # Ansible prints a task's diff only when it changed something; what a gate holds must be seen all the same.
         report=diff_lines(told) if held and invocation.diff and not invocation.check else [],
         warnings=warning_lines(made.items, _WARNINGS),
     )
+
+
+def _layers(made: Plan) -> list[dict[str, Any]]:
+    layers = list(layers_of(made.items).items())[:_LAYERS]
+    return [
+        {"layer": number, "count": len(keys), "objects": [str(key) for key in keys[:_NAMES]]} for number, keys in layers
+    ]

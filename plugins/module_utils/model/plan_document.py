@@ -55,7 +55,7 @@ def _item(item: PlanItem) -> dict[str, Any]:
         "digest": item.digest,
     }
     yields = [{"field": one.field, "manager": one.manager, "reason": one.reason} for one in item.yields]
-    details: dict[str, Any] = {"reason": item.reason, "warnings": item.warnings, "yields": yields}
+    details: dict[str, Any] = {"layer": item.layer, "reason": item.reason, "warnings": item.warnings, "yields": yields}
     if item.action != "unchanged":
         details |= {
             "source": item.source,

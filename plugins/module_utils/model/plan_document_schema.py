@@ -63,13 +63,18 @@ _PATCH = _list(
 )
 
 _ITEM = _record(
-    "What happens to one object. An unchanged one has object, action, verdict and digest, and reason, "
+    "What happens to one object. An unchanged one has object, action, verdict and digest, and layer, reason, "
     "warnings and yields, if there are any; of the others, fields that are empty are left out.",
     {
         "object": _record("The object.", {**_IDENTITY, "version": _text("API version that it is sent in.")}),
         "action": _choice(get_args(Action), "What a sync does."),
         "verdict": _choice(get_args(Verdict), "How sure that is."),
         "digest": _text("Keyed hash over the rendered object, the live one, and the action."),
+        "layer": {
+            "type": "integer",
+            "minimum": 1,
+            "description": "Its place in the order of the add-on's objects; absent for what is not applied.",
+        },
         "reason": _text("Why."),
         "source": _text("File and document in the source."),
         "owner": _text("Add-on that the live object's label names, empty for none; absent without a live object."),
@@ -90,11 +95,11 @@ _ITEM = _record(
         ),
         "absorbs": _texts("Managers whose fields become the add-on's."),
         "removes": _texts("Fields that go with absorbing."),
-        "warnings": _texts("What the server warned of in the dry run."),
+        "warnings": _texts("What the server warned of in the dry run, and what else is to be known."),
         "patch": _PATCH,
     },
     optional=(
-        "reason", "source", "owner", "takesOver", "yields", "absorbs", "removes", "warnings", "patch",
+        "layer", "reason", "source", "owner", "takesOver", "yields", "absorbs", "removes", "warnings", "patch",
     ),
 )  # fmt: skip
 

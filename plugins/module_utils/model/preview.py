@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from .layers import layer_lines
 from .markdown import cell, code, fenced
 from .objects import ObjectKey
 from .plan import PlanItem, count_actions, count_simulated
@@ -317,6 +318,9 @@ def _header(addon: ReviewedAddon, warnings: list[str]) -> list[str]:
     if plan and addon.pending:
         gone = f" {counted(len(plan.gone), 'object')} of its inventory no longer exist." if plan.gone else ""
         texts.append(f"{_counts(plan.items)}.{gone}")
+        order = layer_lines(plan.changes, lambda key: code(str(key), 300))
+        if len(order) > 1:
+            texts.append("\n".join(["Order of applying:", "", *(f"- {line}" for line in order)]))
     return [*texts, "\n".join(warnings)] if warnings else texts
 
 

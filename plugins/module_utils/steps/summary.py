@@ -87,6 +87,7 @@ def _facts(outcome: Outcome, check: bool, recorded: str, plan: Plan | None) -> d
         "unknown": outcome.unknown,
         "pending": outcome.pending,
         "kept_objects": [f"{item.key}: {item.reason}" for item in outcome.kept],
+        "held_back_objects": [f"{item.key}: {item.reason}" for item in outcome.held_back],
         "why": _why(outcome, check, plan),
     }
 

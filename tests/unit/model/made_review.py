@@ -69,10 +69,16 @@ def every_sort(name: str = "app", text: str = "why") -> ReviewedAddon:
         name,
         [
             item(
-                f"new {text}", "create", after=f"a: {text}\n", patch=[{"op": "add", "path": "", "value": {"a": text}}]
+                f"new {text}",
+                "create",
+                after=f"a: {text}\n",
+                layer=2,
+                patch=[{"op": "add", "path": "", "value": {"a": text}}],
             ),
             item("coming", "create", "simulated", reason=f"namespace web comes with this run {text}", after="a: 1\n"),
-            changed("changed", warnings=[f"deprecated {text}"], owner=name, source=f"app.yaml {text}", **ownership),
+            changed(
+                "changed", layer=1, warnings=[f"deprecated {text}"], owner=name, source=f"app.yaml {text}", **ownership
+            ),
             item("taken", "adopt", owner="", takes_over=ownership["takes_over"], warnings=["shared", "shared"]),
             item("immutable", "replace", before="a: 1\n", after="a: 2\n", patch=[{"op": "remove", "path": "/a"}]),
             item("left", "prune", before=f"a: {text}\n", patch=[{"op": "remove", "path": ""}]),

@@ -41,6 +41,7 @@ def test_an_item_tells_everything_and_leaves_out_what_is_empty() -> None:
         "action": "update",
         "verdict": "verified",
         "digest": "",
+        "layer": 1,
         "source": "app.yaml why",
         "owner": "app",
         "takesOver": [{"field": ".spec.replicas why", "manager": "kubectl why"}],

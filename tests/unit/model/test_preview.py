@@ -28,7 +28,9 @@ SIZES = [500, 501, 550, 600, 700, 800, 1000, 1500, 2000, 3000, 5000, 10_000, 30_
 def told(made: Review, of: str, until: tuple[str, ...] = ("###",)) -> list[str]:
     """The paragraphs about one object or add-on, to the next one."""
     paragraphs = markdown_preview(made, 0).strip().split("\n\n")
-    start = next(index for index, text in enumerate(paragraphs) if f"`{of}`" in text and not text.startswith("|"))
+    start = next(
+        index for index, text in enumerate(paragraphs) if f"`{of}`" in text and not text.startswith(("|", "- "))
+    )
     end = next((index for index in range(start + 1, len(paragraphs)) if paragraphs[index].startswith(until)), None)
     return paragraphs[start:end]
 
@@ -154,6 +156,17 @@ def test_what_is_told_of_an_add_on(made: ReviewedAddon, expected: str) -> None:
 
 def test_a_refusal_is_told_once_besides_the_table() -> None:
     assert markdown_preview(review(every_sort()), 0).count("`ConfigMap web/refused: why`") == 2
+
+
+def test_the_order_is_told_when_there_is_one() -> None:
+    later = item("later", "create", layer=3)
+    text = markdown_preview(review(addon("app", [later, changed("first", layer=1), changed("too", layer=1)])), 0)
+    assert (
+        "Order of applying:\n\n"
+        "- layer 1: `ConfigMap web/first`, `ConfigMap web/too`\n- layer 3: `ConfigMap web/later`\n" in text
+    )
+    alone = addon("app", [changed("first", layer=1), item("same", layer=2), item("gone", "prune")])
+    assert "Order" not in markdown_preview(review(alone), 0), "all that changes is applied at once"
 
 
 def test_notes_of_the_run() -> None:
