@@ -11,6 +11,7 @@ import pytest
 from local_cluster import Cluster
 from tests.integration.audit import Audit
 from tests.integration.clusters import running_cluster
+from tests.integration.engine import Bench
 from tests.integration.kubectl import Kubectl
 from tests.integration.playbooks import Playbooks
 from tests.integration.scene import Scene
@@ -64,6 +65,12 @@ def new_scene(
 ) -> Callable[[str], Scene]:
     """Makes a scene; its name must not have been used before."""
     return lambda name: Scene(tmp_path_factory.mktemp("scene"), f"addons/{name}", bootstrapped, kubectl, audit)
+
+
+@pytest.fixture(scope="session")
+def new_bench(bootstrapped: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Bench]:
+    """Makes a bench; its name must not have been used before."""
+    return lambda name: Bench(tmp_path_factory.mktemp("bench"), f"addons/{name}", bootstrapped)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.names import ADOPT_ANNOTATION
 from tests.integration.generated_objects import (
     ABSENT,
     GROUP,
@@ -225,6 +226,10 @@ class _Generator:
             self._edit()
         if pair.trait == "terminates":
             self._terminates()
+        if pair.trait in ("post", "apply") and rng.random() < 0.9:
+            # What another program has is changed only if that is asked for.
+            for one in self.after:
+                one.manifest["metadata"].setdefault("annotations", {})[ADOPT_ANNOTATION] = "true"
         by_engine = pair.made_by == "addon"
         pair.before = [one.manifest if by_engine else one.placed(pair.name) for one in self.before]
         pair.after = [one.manifest for one in self.after]

@@ -214,7 +214,7 @@ def adoption(new_scene: Callable[[str], Scene], kubectl: Kubectl) -> Adoption:
     marked = config_map(
         "marked",
         labels={"app.kubernetes.io/managed-by": "Helm"},
-        annotations={"meta.helm.sh/release-name": "old", "meta.helm.sh/release-namespace": "marked"},
+        annotations={"meta.helm.sh/release-name": "marked", "meta.helm.sh/release-namespace": "marked"},
     )
     kubectl.run("create", "namespace", "marked")
     kubectl.run("create", "namespace", "more")

@@ -528,15 +528,17 @@ def _gate_is_due(seen: Seen) -> Iterator[str]:
     unsettled = any(not item.settled and not item.left_out for item in items)
     live = {item.key: seen.planned_on.get(item.key) for item in items if not item.generated}
     labels = {key: one["metadata"].get("labels") or {} for key, one in live.items() if one}
-    foreign = {key for key, one in labels.items() if one.get(OWNER_LABEL) != seen.pair.name}
+    asked = {item.key for item in items if item.adoption_asked}
+    foreign = {key for key, one in labels.items() if one.get(OWNER_LABEL) != seen.pair.name} - asked
+    contested = {item.key for item in items if item.contested} & foreign
     # Labelled as the add-on's own, which never was synced, they are in no record.
-    forgotten = labels.keys() if seen.pair.made_by != "addon" else set()
+    forgotten = labels.keys() - asked if seen.pair.made_by != "addon" else set()
     changing = {item.key for item in items if item.action in ("update", "replace")} & (foreign | forgotten)
     changing |= {item.key for item in items if item.left_out} & foreign
     # What is taken over at a first sync has to be whole: then an object to create is a change, too.
     lacking = bool(foreign) and seen.pair.made_by != "addon" and any(item.action == "create" for item in items)
-    held_back = (foreign and not fields["adopt"]) or ((changing or lacking) and not fields["allowAdoptChanges"])
-    due = "refused" if unsettled else "adoption" if held_back else ""
+    unasked = (foreign and not fields["adopt"]) or ((changing or lacking) and not fields["allowAdoptChanges"])
+    due = "refused" if unsettled else "adoption" if contested or unasked else ""
     if made and made.gate != due:
         others, changes = (", ".join(sorted(map(str, keys))) for keys in (foreign, changing))
         yield f"gate {made.gate!r} instead of {due!r}: {made.gate_reason}; foreign: {others}; changing: {changes}"

@@ -31,6 +31,7 @@ _STRUCTURE = re.compile(
         (?:.*[}\]](?=\\*"?(?:[\s:,;]|\.?$))|.*)""",
     re.DOTALL | re.VERBOSE,
 )
+_REMOVED_VERSION = re.compile(r"request to convert CR to an invalid group/version: (\S+)")
 _TYPED_SCALAR = re.compile(r"&value\.valueUnstructured\{Value:([^{}\[\]]*)\}")
 REFUSED_RIGHT = re.compile(
     r'User "(?P<user>[^"]*)" cannot (?P<verb>\S+) (?:resource "(?P<resource>[^"]*)"|path "(?P<path>[^"]*)")'
@@ -206,6 +207,15 @@ class ApiError(ClusterError):
         return self.status == 422 and not (self.precondition_failed or self.denied_by_policy or fixed)
 
     @property
+    def removed_version(self) -> str:
+        """An API version in the object's managed fields that its kind does not have any more, else empty.
+
+        Then every apply fails, until that entry is put right; other writes do not (observed).
+        """
+        found = _REMOVED_VERSION.search(self.text) if self.status == 500 else None
+        return found[1] if found else ""
+
+    @property
     def webhook_unavailable(self) -> bool:
         return self.status == 500 and self._says(*_WEBHOOK_DOWN)
 
@@ -220,7 +230,7 @@ class ApiError(ClusterError):
         """Whether the same request may succeed a little later."""
         if self.status in (429, 502, 503, 504) or self.webhook_unavailable or self.quota_contended:
             return True
-        return self.status == 500 and not self.is_bad_manifest
+        return self.status == 500 and not (self.is_bad_manifest or self.removed_version)
 
     @property
     def is_final(self) -> bool:

@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .field_rules import Path
@@ -38,6 +38,10 @@ class Entry:
             value.get("apiVersion") or "",
             value.get("fieldsV1") or {},
         )
+
+    def same_owner(self, other: Entry) -> bool:
+        """Whether both are of one manager in one role, whatever it owns."""
+        return replace(self, fields={}) == replace(other, fields={})
 
 
 def entries_of(manifest: Manifest) -> list[Entry]:
@@ -185,6 +189,54 @@ def without_empty(fields: FieldTree, value: Any) -> FieldTree:
         if left or not below:
             kept[name] = left
     return kept
+
+
+def within(fields: FieldTree, value: Any) -> FieldTree:
+    """The tree without leaves that this value does not have."""
+    kept: FieldTree = {}
+    for name, below in fields.items():
+        inside = _inside(value, name)
+        left = within(below, inside) if below else {}
+        if name == "." or (inside is not None and (left or not below)):
+            kept[name] = left
+    return kept
+
+
+def in_version(manifest: Manifest, removed: Collection[str], api_version: str) -> Manifest:
+    """The object with what managers own in one of the removed API versions owned in this one."""
+    metadata = manifest["metadata"]
+    entries = [
+        {**value, "apiVersion": api_version} if value.get("apiVersion") in removed else value
+        for value in metadata.get("managedFields") or []
+    ]
+    return {**manifest, "metadata": {**metadata, "managedFields": entries}}
+
+
+def values_of(fields: FieldTree, value: Any) -> list[tuple[str, Any]]:
+    """What stands in this value where a tree's leaves are, by names such as ``.data.key`` or ``.spec.ports[port=80]``.
+
+    Left out are leaves that it does not have, or that are null, and the keys by which items are told apart.
+    """
+    return list(_values(fields, value, (), ""))
+
+
+def values_in_both(fields: FieldTree, one: Any, other: Any) -> list[tuple[tuple[str, Any], Any]]:
+    """The same, each with what stands in another value, which is ``None`` where that has nothing."""
+    there = dict(values_of(fields, other))
+    return [(found, there.get(found[0])) for found in values_of(fields, one)]
+
+
+def _values(fields: FieldTree, value: Any, above: _Member, shown: str) -> Iterator[tuple[str, Any]]:
+    for name, below in fields.items():
+        path = (*above, name)
+        inside = _inside(value, name)
+        if name == "." or inside is None or _is_key(path):
+            continue
+        title = f"{shown}.{name[2:]}" if name.startswith("f:") else f"{shown}[{_title(name)}]"
+        if below:
+            yield from _values(below, inside, path, title)
+        else:
+            yield title, inside
 
 
 def _inside(value: Any, name: str) -> Any:

@@ -37,6 +37,7 @@ DEPENDS_ON_ANNOTATION = "rendimiento.ai/depends-on"
 KEEP_ANNOTATION = "rendimiento.ai/keep"
 REPLACE_ANNOTATION = "rendimiento.ai/replace"
 PROCESS_ANNOTATION = "rendimiento.ai/process"
+ADOPT_ANNOTATION = "rendimiento.ai/adopt"
 
 OWN_PREFIX = f"{RECORD_GROUP}/"
 """Of all labels and annotations that mean something to the collection."""

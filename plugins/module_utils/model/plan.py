@@ -37,6 +37,31 @@ class Takeover:
     field: str
 
 
+@dataclass(frozen=True, slots=True)
+class SharedField:
+    """A field that another manager owns as well, with the same value: who changes it has to take it from the other."""
+
+    manager: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """An entry of an object's managed fields that is put right just before the apply.
+
+    ``api_version`` is one that the object's kind does not have any more, empty for fields whose owner was lost.
+    """
+
+    manager: str
+    api_version: str = ""
+
+    @property
+    def title(self) -> str:
+        if self.api_version:
+            return f"the ownership of {self.manager}: its kind has no version {self.api_version} any more"
+        return "lost ownership: what the source states becomes the add-on's, what it does not have stays nobody's"
+
+
 MADE_UP = "made up by the chart"
 """Why a field stays that is another one in every render."""
 
@@ -67,7 +92,10 @@ class PlanItem:
     ``body`` is what is sent instead of the bundle's object, ``None`` for just that: fields that are yielded, made up or
     not taken by its kind differ. ``first`` is sent before it, where one request does not do. ``absorbs`` names the
     managers whose fields become ours, ``removes`` the fields that go with that. ``clears`` are fields that nobody's
-    source has and that become ours before the body is sent, so that they go.
+    source has and that become ours before the body is sent, so that they go. ``shares`` and ``contested`` are about an
+    adoption: what others go on owning, and values of other programs that it would change. ``repairs`` is what is put
+    right in the managed fields, before all else. ``adoption_asked`` says that the source asks for this object by name,
+    whoever has it and whatever changes.
 
     ``immutable`` names the fields that the server does not let change. With action ``replace`` the object is deleted
     and made anew; ``cascade`` is the propagation policy of that deletion. ``held_by`` names the object that can't be
@@ -81,6 +109,7 @@ class PlanItem:
     reason: str = ""
     source: str = ""
     generated: bool = False
+    adoption_asked: bool = False
     owner: str | None = None
     uid: str = ""
     resource_version: str = ""
@@ -89,9 +118,12 @@ class PlanItem:
     first: Manifest | None = None
     clears: list[Path] = field(default_factory=list)
     takes_over: list[Takeover] = field(default_factory=list)
+    contested: list[Takeover] = field(default_factory=list)
+    shares: list[SharedField] = field(default_factory=list)
     yields: list[YieldedField] = field(default_factory=list)
     absorbs: list[str] = field(default_factory=list)
     removes: list[str] = field(default_factory=list)
+    repairs: list[Repair] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     immutable: list[str] = field(default_factory=list)
     cascade: Cascade = ""

@@ -61,8 +61,10 @@ def _item(item: PlanItem) -> dict[str, Any]:
             "source": item.source,
             "owner": item.owner,
             "takesOver": [{"field": one.field, "manager": one.manager} for one in item.takes_over],
+            "shares": [{"field": one.field, "manager": one.manager} for one in item.shares],
             "absorbs": item.absorbs,
             "removes": item.removes,
+            "repairs": [one.title for one in item.repairs],
             "patch": item.patch,
         }
     # An empty owner says that the object lives and belongs to no add-on.

@@ -82,6 +82,10 @@ _ITEM = _record(
             "Fields that another manager owns and that the sync takes from it.",
             _record("A field.", {"field": _text("The field."), "manager": _text("Who owns it now.")}),
         ),
+        "shares": _list(
+            "Fields of an object that is taken over which another manager owns as well, with the same value.",
+            _record("A field.", {"field": _text("The field."), "manager": _text("Who owns it, too.")}),
+        ),
         "yields": _list(
             "Fields of the source that stay as they are in the cluster.",
             _record(
@@ -95,11 +99,13 @@ _ITEM = _record(
         ),
         "absorbs": _texts("Managers whose fields become the add-on's."),
         "removes": _texts("Fields that go with absorbing."),
+        "repairs": _texts("What is put right in the object's managed fields, before all else."),
         "warnings": _texts("What the server warned of in the dry run, and what else is to be known."),
         "patch": _PATCH,
     },
     optional=(
-        "layer", "reason", "source", "owner", "takesOver", "yields", "absorbs", "removes", "warnings", "patch",
+        "layer", "reason", "source", "owner", "takesOver", "shares", "yields", "absorbs", "removes", "repairs",
+        "warnings", "patch",
     ),
 )  # fmt: skip
 

@@ -21,9 +21,12 @@ _INSTALLERS = re.compile(
 """Managers that install objects, by the names that they are seen under.
 
 What people do to what runs (``kubectl edit``, ``set``, ``rollout restart``) is not among them: without it pods would
-restart at adoption. Nor is ``before-first-apply``, which stands for everything in an object whose managed fields were
-lost, an autoscaler's replicas included (observed).
+restart at adoption. Nor is ``UNKNOWN_OWNER``.
 """
+
+UNKNOWN_OWNER = "before-first-apply"
+"""Stands for everything in an object that had no managed fields when somebody applied it, since they were lost, as in a
+restore from a backup. It is never absorbed: what an autoscaler or a controller wrote is in it, too (observed)."""
 
 _LIBRARIES = frozenset({"Go-http-client", "OpenAPI-Generator"})
 """Names of clients that give none. Controllers use them, too; with kubectl's copy in an annotation it was an apply."""
@@ -39,18 +42,17 @@ _MARK_LABELS = re.compile(
 )
 
 
-def absorbable(manifest: Manifest, api_version: str) -> list[Entry]:
-    """The entries of former tools that own something of the object that is not empty.
+def absorbable(manifest: Manifest) -> list[Entry]:
+    """The entries of former tools that own something of the object that is not empty, in whatever API version.
 
-    Those of subresources, and of other API versions, whose paths differ, stay. So do those of nothing but empty fields:
-    united with ours they would be an entry without fields, which the server drops (observed).
+    Those of subresources stay. So do those of nothing but empty fields: united with ours they would be an entry without
+    fields, which the server drops (observed).
     """
     applied = LAST_APPLIED_ANNOTATION in (manifest["metadata"].get("annotations") or {})
     return [
         entry
         for entry in entries_of(manifest)
         if not entry.subresource
-        and entry.api_version == api_version
         and (_INSTALLERS.fullmatch(entry.manager) or (applied and entry.manager in _LIBRARIES))
         and without_empty(entry.fields, manifest)
     ]

@@ -70,7 +70,7 @@ def importance(item: PlanItem) -> int:
         return 0
     if not item.settled:
         return 1
-    if item.action in CHANGES and (item.takes_over or item.absorbs or item.removes):
+    if item.action in CHANGES and (item.takes_over or item.absorbs or item.removes or item.repairs):
         return 2
     if item.action in ("update", "adopt"):
         return 3
@@ -113,9 +113,11 @@ def ownership_lines(item: PlanItem, most: int) -> list[str]:
         printable(line)
         for lines in (
             [f"takes {one.field} from {one.manager}" for one in item.takes_over],
+            [f"shares {one.field} with {one.manager}" for one in item.shares],
             yields,
             [f"absorbs the fields of {manager}" for manager in item.absorbs],
             [f"removes {path}" for path in item.removes],
+            [f"repairs {one.title}" for one in item.repairs],
         )
         for line in bounded(lines, most)
     ]

@@ -1,4 +1,5 @@
-"""Objects that two add-ons lay claim to: a hand-over in one run, a clash, or what an absent add-on still holds.
+"""Objects that somebody else lays claim to: a hand-over in one run, a clash, what an absent add-on still holds, another
+Helm release's, a controller's.
 
 What another add-on of the run has, or may have, is never pruned.
 """
@@ -6,71 +7,131 @@ What another add-on of the run has, or may have, is never pruned.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ..model.bundle import Bundle
-from ..model.objects import ObjectKey
+from ..model.holders import controller_of, helm_release_of
+from ..model.inventory import InventoryEntry
+from ..model.names import ADOPT_ANNOTATION
+from ..model.objects import Manifest, ObjectKey
 from ..model.plan import Plan, PlanItem
 from .session import Session
 
-Sources = dict[str, dict[ObjectKey, str]]
-"""Where each rendered add-on has each of its objects from."""
+_ASK = f'annotate it in the source with {ADOPT_ANNOTATION}: "true"'
 
 
-def sources_by_addon(bundles: Iterable[Bundle]) -> Sources:
-    return {bundle.name: {item.key: item.source for item in bundle.objects if not item.generated} for bundle in bundles}
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What the add-ons lay claim to.
+
+    ``sources`` tells where each rendered one has each of its objects from, ``holders`` which records hold an object.
+    """
+
+    sources: dict[str, dict[ObjectKey, str]]
+    holders: dict[ObjectKey, dict[str, InventoryEntry]]
+
+    @classmethod
+    def of(cls, session: Session, bundles: Iterable[Bundle]) -> Claims:
+        sources = {
+            bundle.name: {item.key: item.source for item in bundle.objects if not item.generated} for bundle in bundles
+        }
+        holders: dict[ObjectKey, dict[str, InventoryEntry]] = {}
+        for name, record in sorted(session.records.items()):
+            for key, entry in record.inventory.entries.items():
+                holders.setdefault(key, {})[name] = entry
+        return cls(sources, holders)
 
 
-def settle_claims(session: Session, plan: Plan, sources: Sources) -> None:
+def adoption_asked(manifest: Manifest) -> bool:
+    """Whether the source says of this object that it is to be taken over, whoever has it and whatever changes."""
+    return bool((manifest["metadata"].get("annotations") or {}).get(ADOPT_ANNOTATION) == "true")
+
+
+def held_by_others(session: Session, name: str, item: PlanItem, live: Manifest) -> str:
+    """Why a live object that no add-on has yet can't be taken over: whose it is. Empty when it can."""
+    definition = session.directory.definition(name).definition
+    controller, release = controller_of(live), helm_release_of(live["metadata"])
+    if release == (definition.namespace, definition.release_name) or item.adoption_asked:
+        release = None
+    if not (controller or release) or (item.owner and item.key in session.record(item.owner).inventory):
+        return ""
+    if controller:
+        return f"belongs to {controller}, whose controller made it and goes on writing it: remove it from the source"
+    assert release
+    return f"belongs to Helm release {release[1]} in namespace {release[0]}. To take it from there, {_ASK}"
+
+
+def settle_claims(session: Session, plan: Plan, claims: Claims) -> None:
     """Judge every item against what the other add-ons of the run render and what all inventories hold."""
     for item in plan.items:
-        others = [name for name, objects in sources.items() if item.key in objects and name != plan.name]
+        others = [name for name, objects in claims.sources.items() if item.key in objects and name != plan.name]
         if item.action in ("prune", "keep"):
             if others and item.kept_as == "stale":
                 item.action, item.reason = "keep", f"moves to add-on {others[0]}"
         elif item.generated:
             continue
         elif others:
-            there = f"{others[0]} ({sources[others[0]][item.key]})"
+            there = f"{others[0]} ({claims.sources[others[0]][item.key]})"
             _block(item, f"is in two add-ons: here ({item.source}) and in {there}")
+        elif item.action == "blocked" and not item.left_out:
+            continue
+        elif holder := _holder(session, plan.name, item, claims):
+            _judge_holder(session, item, holder, claims)
         elif item.owner and item.owner != plan.name:
-            _judge_label(session, item, item.owner, sources)
+            item.reason = f"its label names add-on {item.owner}, which does not have it"
+            item.owner = ""
     if pruned := plan.with_action("prune"):
-        _spare_what_others_hold(session, plan.name, pruned, sources)
+        _spare_what_others_hold(session, plan.name, pruned, claims)
 
 
-def _spare_what_others_hold(session: Session, name: str, pruned: list[PlanItem], sources: Sources) -> None:
+def _spare_what_others_hold(session: Session, name: str, pruned: list[PlanItem], claims: Claims) -> None:
     """Keep what another add-on has under another identity, or what one that is not planned has in its inventory."""
     uids: dict[str, str] = {}
-    for other in sources.keys() - {name}:
+    for other in claims.sources.keys() - {name}:
         planned = session.directory.plan(other)
         uids |= {item.uid: other for item in (planned.items if planned else []) if item.action not in ("prune", "keep")}
-    absent = {
-        key: other
-        for other, record in session.records.items()
-        if other != name and other not in sources
-        for key, entry in record.inventory.entries.items()
-        if entry.state in ("pending", "applied")
-    }
     for item in pruned:
+        absent = [
+            other
+            for other, entry in claims.holders.get(item.key, {}).items()
+            if other not in {name, *claims.sources} and entry.state in ("pending", "applied")
+        ]
         if item.uid in uids:
             # One object can be served in two API groups (observed).
             item.action, item.reason = "keep", f"moves to add-on {uids[item.uid]}"
-        elif item.key in absent:
-            other = absent[item.key]
-            item.action, item.reason = "keep", f"add-on {other} has it, too, {_why_absent(session, other)}"
+        elif absent:
+            item.action, item.reason = "keep", f"add-on {absent[0]} has it, too, {_why_absent(session, absent[0])}"
 
 
-def _judge_label(session: Session, item: PlanItem, owner: str, sources: Sources) -> None:
-    """A live object with another add-on's label that no other add-on of the run renders."""
-    if owner in sources and session.rests(owner):
-        _block(item, f"belongs to add-on {owner}, which is suspended or paused")
-    elif owner in sources or owner in session.info.removed:
-        item.reason = f"handed over by add-on {owner}"
-    elif item.key in session.record(owner).inventory:
-        _block(item, f"belongs to add-on {owner}, {_why_absent(session, owner)}")
+def _holder(session: Session, name: str, item: PlanItem, claims: Claims) -> str:
+    """The other add-on that has the object, by its label or by its record; empty for none."""
+    label, holders = item.owner or "", claims.holders.get(item.key, {})
+    if label == name and name in holders:
+        return ""
+    if label and label != name and (label in holders or label in claims.sources or label in session.info.removed):
+        return label
+    for other, entry in holders.items():
+        if item.owner is None:
+            # It is not there yet, or not any more: that add-on makes it again, unless its source gave it up.
+            holds = entry.state in ("pending", "applied") and other not in {*claims.sources, *session.info.removed}
+        else:
+            # With another uid, somebody else made it anew.
+            holds = entry.uid in ("", item.uid)
+        if other != name and holds:
+            return other
+    return ""
+
+
+def _judge_holder(session: Session, item: PlanItem, holder: str, claims: Claims) -> None:
+    """An object that another add-on has, and that no other add-on of the run renders."""
+    rests = holder in claims.sources and session.rests(holder)
+    if holder in session.info.removed or (holder in claims.sources and not rests):
+        item.reason = f"handed over by add-on {holder}"
+    elif item.adoption_asked:
+        item.reason = f"taken from add-on {holder}, as its source asks"
     else:
-        item.reason = f"its label names add-on {owner}, which does not have it"
-        item.owner = ""
+        why = "which is suspended or paused" if rests else _why_absent(session, holder)
+        _block(item, f"belongs to add-on {holder}, {why}. To take it from there, {_ASK}")
 
 
 def _why_absent(session: Session, owner: str) -> str:
@@ -85,5 +146,7 @@ def _why_absent(session: Session, owner: str) -> str:
 
 def _block(item: PlanItem, reason: str) -> None:
     item.action, item.verdict, item.reason = "blocked", "verified", reason
+    # Not just left out: the add-on is to be sorted out before anything of it is written.
+    item.immutable, item.held_by = [], ""
     # Whatever else holds it back concerns this add-on alone; this does not.
     item.immutable, item.held_by = [], ""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from ..cluster.api_error import FieldConflict
 from ..cluster.client import ApiError, Client
 from ..model.field_rules import Path
 from ..model.fields import NOTHING, emptied_in, place_in, value_at, with_value, without_fields
-from ..model.managed_fields import Entry
+from ..model.managed_fields import Entry, entries_of, values_in_both, within, without
 from ..model.names import FIELD_MANAGER
 from ..model.objects import Manifest
 from ..model.plan import Takeover
-from ..model.prediction import without_invented
+from ..model.predecessors import UNKNOWN_OWNER
+from ..model.prediction import overlaid, without_invented
 from .absorption import without_absorbed
 from .leftovers import leftovers_of, owners_of_leftovers, with_leftovers, without_leftovers
 
@@ -36,13 +39,22 @@ class DryRun:
     uncertain: str = ""
 
 
-def dry_run(client: Client, path: str, body: Manifest, live: Manifest | None, absorbed: list[Entry]) -> DryRun:
+def dry_run(
+    client: Client,
+    path: str,
+    body: Manifest,
+    live: Manifest | None,
+    absorbed: list[Entry],
+    *,
+    unappliable: bool = False,
+) -> DryRun:
     """:param absorbed: entries of former tools that become ours just before the apply.
+    :param unappliable: the live object's managed fields have to be mended first, so that it can't be dry-run.
 
     :raises ApiError: the server refuses the object, or the change.
     """
     try:
-        made = _asked(client, path, body, live, absorbed)
+        made = _asked(client, path, body, live, absorbed, unappliable=unappliable)
     except ApiError as refusal:
         leftovers = leftovers_of(refusal, body, live) if live else []
         if live is None or not leftovers:
@@ -52,8 +64,18 @@ def dry_run(client: Client, path: str, body: Manifest, live: Manifest | None, ab
     return made
 
 
-def _asked(client: Client, path: str, body: Manifest, live: Manifest | None, absorbed: list[Entry]) -> DryRun:
+def _asked(
+    client: Client,
+    path: str,
+    body: Manifest,
+    live: Manifest | None,
+    absorbed: list[Entry],
+    *,
+    unappliable: bool = False,
+) -> DryRun:
     emptied = list(emptied_in(body, live)) if live else []
+    if live and unappliable:
+        return _unapplied(client, path, body, live, absorbed)
     if live and absorbed:
         return _absorbing(client, path, body, emptied, absorbed)
     if emptied:
@@ -61,17 +83,28 @@ def _asked(client: Client, path: str, body: Manifest, live: Manifest | None, abs
     return _applied(client, path, body)
 
 
-def _applied(client: Client, path: str, body: Manifest) -> DryRun:
-    """Without force first, since only that tells which fields are taken from others."""
+def _applied(client: Client, path: str, body: Manifest, absorbed: Collection[Entry] = ()) -> DryRun:
+    """Without force first, since only that tells what is taken from others; what is absorbed is ours by then."""
     takes_over: list[Takeover] = []
     try:
         response = client.apply(path, body, dry_run=True, force=False)
     except ApiError as error:
         if not error.conflict_fields:
             raise
-        takes_over = [Takeover(conflict.manager, conflict.field) for conflict in error.conflict_fields]
+        takes_over = [
+            Takeover(one.manager, one.field)
+            for one in error.conflict_fields
+            # Nobody loses what was never anybody's.
+            if one.manager != UNKNOWN_OWNER and not any(_is_with(one, entry) for entry in absorbed)
+        ]
         response = client.apply(path, body, dry_run=True, force=True)
     return DryRun(response.body, response.status == 201, takes_over, list(response.warnings))
+
+
+def _is_with(conflict: FieldConflict, entry: Entry) -> bool:
+    # Of a manager that applies, the server tells no version.
+    version = entry.api_version if entry.operation == "Update" else ""
+    return (conflict.manager, conflict.subresource, conflict.version) == (entry.manager, entry.subresource, version)
 
 
 def _emptying(client: Client, path: str, body: Manifest, emptied: list[Path]) -> DryRun:
@@ -108,8 +141,8 @@ def _emptying(client: Client, path: str, body: Manifest, emptied: list[Path]) ->
 
 def _absorbing(client: Client, path: str, body: Manifest, emptied: list[Path], absorbed: list[Entry]) -> DryRun:
     """An apply just after former tools' fields became ours, which can't be dry-run together."""
-    made = _applied(client, path, body)
-    rest, made.removes = without_absorbed(made.predicted, absorbed)
+    made = _applied(client, path, body, absorbed)
+    rest, made.removes = without_absorbed(made.predicted, body, absorbed)
     if emptied:
         first = without_fields(body, reversed(emptied))
         with suppress(ApiError):
@@ -142,6 +175,29 @@ def _clearing(
     made.clears = leftovers
     made.takes_over += owners_of_leftovers(live, leftovers)
     return made
+
+
+def _unapplied(client: Client, path: str, body: Manifest, live: Manifest, absorbed: list[Entry]) -> DryRun:
+    """What an apply would do, as an update: our fields that the source lacks go, those that it has are laid over."""
+    ours = [*(entry for entry in entries_of(live) if _is_own(entry)), *absorbed]
+    others = [entry for entry in entries_of(live) if entry not in ours]
+    kept = [*(entry.fields for entry in others), *(within(entry.fields, body) for entry in ours)]
+    rest, removed = without(overlaid(live, body), [entry.fields for entry in ours], kept)
+    takes_over = [
+        Takeover(entry.manager, name)
+        for entry in others
+        if entry.manager != UNKNOWN_OWNER
+        for (name, wanted), there in values_in_both(entry.fields, body, live)
+        if wanted != there
+    ]
+    made = DryRun(live, False, takes_over, [], removes=removed if absorbed else [])
+    _update(client, path, made, rest)
+    made.uncertain = made.uncertain or "its ownership has to be repaired before an apply can be dry-run"
+    return made
+
+
+def _is_own(entry: Entry) -> bool:
+    return (entry.manager, entry.operation, entry.subresource) == (FIELD_MANAGER, "Apply", "")
 
 
 def _missing(manifest: Manifest, body: Manifest, paths: list[Path]) -> list[tuple[Path, Path]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model.bundle import Bundle
+from ..model.names import ADOPT_ANNOTATION
 from ..model.plan import Plan, PlanItem
 from ..model.wording import listed
 from .session import Session
@@ -17,9 +18,12 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
     foreign = [
         item for item in made.items if item.foreign and item.action != "unchanged" and (item.managed or item.left_out)
     ]
+    # What the source asks for by name needs no leave for the whole add-on.
+    foreign = [item for item in foreign if not item.adoption_asked]
     changing = [item for item in foreign if item.action != "adopt"]
+    contested = [item for item in foreign if item.contested]
     # The label alone is no proof that the add-on made it: its record was lost, and nothing says what was applied.
-    forgotten = [item for item in made.items if record.fresh and item.owner == made.name]
+    forgotten = [item for item in made.items if record.fresh and item.owner == made.name and not item.adoption_asked]
     overwritten = [item for item in forgotten if item.action in ("update", "replace")]
     if refusing:
         first = refusing[0]
@@ -35,6 +39,12 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
         made.gate = "adoption"
         made.gate_reason = (
             f"already in the cluster and not this add-on's: {_listed(foreign)}. Set adopt: true to take them over"
+        )
+    elif contested:
+        made.gate = "adoption"
+        made.gate_reason = (
+            f"taking over what runs would take fields from others: {_contested(contested)}. Leave those fields out of "
+            f'the source, or annotate the objects in the source with {ADOPT_ANNOTATION}: "true"'
         )
     elif forgotten and not definition.adopt:
         made.gate = "adoption"
@@ -65,6 +75,13 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
 def _adopts_at_first(made: Plan, applied_before: bool) -> bool:
     """An add-on taken over whole must be whole already: at the first sync an object to create is a change, too."""
     return not applied_before and bool(made.with_action("create"))
+
+
+def _contested(items: list[PlanItem]) -> str:
+    fields = [
+        f"{item.key} ({listed([f'{one.field} from {one.manager}' for one in item.contested], 3)})" for item in items
+    ]
+    return listed(fields, 3)
 
 
 def _listed(items: list[PlanItem]) -> str:

@@ -16,7 +16,7 @@ from ..model.objects import Manifest, resource_version_of
 from ..model.outcome import AppliedObject
 from ..model.ownership import facts_of, fingerprint
 from ..model.plan import PlanItem
-from .absorption import absorb
+from .absorption import put_in_order
 from .custom_resources import definition_facts
 from .leftovers import claim_leftovers
 from .session import Progress, Session
@@ -69,12 +69,12 @@ class ObjectWriter:
     def rehearse(self, item: PlanItem, body: Manifest) -> None:
         """Dry-run what could not be dry-run when it was planned.
 
-        What has an old object in its way was checked as far as it can be.
+        What has an old object or its managed fields in its way was checked as far as it can be.
 
         :raises ApiError: the server refuses it.
         """
         path, client = self.path(item), self.session.acting
-        if item.action == "replace" or item.clears:
+        if item.action == "replace" or item.clears or any(one.api_version for one in item.repairs):
             return
         live = client.find(path) if item.action == "create" and item.uid else None
         if live is None or live["metadata"]["uid"] != item.uid:
@@ -207,19 +207,19 @@ class ObjectWriter:
         """What is written, one after the other, each to the object in the version that the one before left."""
         client = self.session.acting
 
-        def absorbed(version: str) -> Manifest:
+        def ordered(version: str) -> Manifest:
             live = client.find(path)
             if live is None or live["metadata"]["uid"] != item.uid:
                 raise _moved(item, "it was deleted")
             if resource_version_of(live) != version and fingerprint(self.session.key, live) != item.fingerprint:
                 raise _moved(item, "it was changed")
-            return absorb(client, path, live, body["apiVersion"], item.absorbs)
+            return put_in_order(self.session, path, live, body, item)
 
         def cleared(version: str) -> Manifest:
             live = client.find(path)
             if live is None or live["metadata"]["uid"] != item.uid:
                 raise _moved(item, "it was deleted")
-            moved = resource_version_of(live) != version and not item.absorbs
+            moved = resource_version_of(live) != version and not (item.absorbs or item.repairs)
             if moved and fingerprint(self.session.key, live) != item.fingerprint:
                 raise _moved(item, "it was changed")
             return claim_leftovers(client, path, live, body["apiVersion"], item.clears)
@@ -234,7 +234,7 @@ class ObjectWriter:
             return write
 
         bodies = [manifest for manifest in (item.first, body) if manifest is not None]
-        before = [*([absorbed] if item.absorbs else []), *([cleared] if item.clears else [])]
+        before = [*([ordered] if item.absorbs or item.repairs else []), *([cleared] if item.clears else [])]
         return [*before, *map(applied, bodies)]
 
 

@@ -11,7 +11,7 @@ from ..model.errors import PlanError
 from ..model.keyed_hash import keyed_hash
 from ..model.made_up import stable
 from ..model.plan import Plan, PlanItem
-from .claims import settle_claims, sources_by_addon
+from .claims import Claims, settle_claims
 from .dependencies import changed_dependency
 from .failures import failure_kept
 from .gates import judge
@@ -42,7 +42,7 @@ def plan(session: Session, name: str, progress: Progress) -> Plan:
         made = _plan(session, bundle, progress, fresh=known is not None)
     if known:
         made.replan_reason = known.replan_reason
-        settle_claims(session, made, sources_by_addon(session.directory.bundles()))
+        settle_claims(session, made, Claims.of(session, session.directory.bundles()))
         judge(session, made, bundle)
         outcome = session.directory.outcome(name)
         outcome.note_plan(made)
@@ -85,7 +85,12 @@ def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) 
     bodies = {item.key: stable(item.manifest, item.second) for item in bundle.objects}
     for item in made.items:
         body = keyed_hash(session.key, bodies.get(item.key))
-        ownership = [item.absorbs, item.removes, [[one.field, one.manager] for one in item.yields]]
+        ownership = [
+            item.absorbs,
+            item.removes,
+            [one.title for one in item.repairs],
+            [[one.field, one.manager] for one in item.yields],
+        ]
         facts = [item.key.to_json(), item.version, item.action, item.fingerprint, body, *ownership]
         item.digest = keyed_hash(session.key, facts)
     made.digest = keyed_hash(session.key, [bundle.digest, sorted(item.digest for item in made.items)])

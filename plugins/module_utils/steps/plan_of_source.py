@@ -15,18 +15,28 @@ from ..model.bundle import Bundle, BundleObject
 from ..model.difference import differs
 from ..model.errors import AddonError, ClusterError
 from ..model.inventory import AppliedFacts
+from ..model.managed_fields import entries_of, in_version
 from ..model.names import OWNER_LABEL, RECORD_GROUP
 from ..model.normalise import describe_kind, is_definition, kinds_brought
 from ..model.object_faults import bundle_faults, object_faults
-from ..model.objects import GroupKind, Manifest, resource_version_of
+from ..model.objects import GroupKind, Manifest, ObjectKey, resource_version_of, split_api_version
 from ..model.ownership import body_hash, facts_of, fingerprint, own_entry
 from ..model.plan import CHANGES, PlanItem
 from ..model.predecessors import without_marks
 from ..model.prediction import overlaid
 from ..model.shapes import mapping_of
 from ..model.wording import listed
-from .absorption import absorbed_at_adoption, taken_over_halfway
+from .absorption import (
+    absorbed_at_adoption,
+    contested_fields,
+    kept_by_former_tools,
+    removed_versions,
+    repairs_of,
+    shared_fields,
+    taken_over_halfway,
+)
 from .bodies import Bodies, Body
+from .claims import adoption_asked, held_by_others
 from .custom_resources import definition_facts
 from .dependencies import bundles_of_dependencies, dependencies
 from .dry_run import dry_run
@@ -61,6 +71,7 @@ class SourcePlanner:
         bundles = [self.bundle, *bundles_of_dependencies(self.session, self.bundle.name)]
         self._bringing = [(item.key, item.manifest) for bundle in bundles for item in bundle.objects]
         brought = [manifest for _key, manifest in self._bringing]
+        self._kinds = list(kinds_brought(brought))
         self._schemas = Schemas(self.session, brought)
         self._bodies = Bodies(self.session, self.bundle.name, self._schemas, brought)
         self._clashes = bundle_faults(item.manifest for item in self.bundle.objects)
@@ -184,7 +195,8 @@ class SourcePlanner:
 
     def _check(self, made: PlanItem, item: BundleObject, resource: Resource) -> None:
         """Dry-run the object and compare the reply with the live object it was computed from."""
-        path = path_of(resource, item.key.namespace, item.key.name)
+        path, api_version = path_of(resource, item.key.namespace, item.key.name), item.manifest["apiVersion"]
+        removed: set[str] = set()
         for _attempt in range(_READ_ATTEMPTS):
             live = self.session.acting.find(path)
             if self.session.info.reads_only:
@@ -193,17 +205,20 @@ class SourcePlanner:
             if live and (ending := self._ending(item, live)):
                 self._anew(made, item, path, live, ending)
                 return
-            absorbed = absorbed_at_adoption(live, item.manifest["apiVersion"]) if live else []
-            body = self._bodies.of(item, live, absorbed)
+            owned = in_version(live, removed, api_version) if live and removed else live
+            absorbed = absorbed_at_adoption(self.session, item.key, owned, api_version) if owned else []
+            body = self._bodies.of(item, owned, absorbed)
             if item.key.group_kind == ("", "Secret") or self._hides_fields:
                 self.states.know(live, body.manifest)
             try:
-                asked = dry_run(self.session.acting, path, body.manifest, live, absorbed)
+                asked = dry_run(self.session.acting, path, body.manifest, owned, absorbed, unappliable=bool(removed))
             except ApiError as error:
                 if live and error.immutable_fields and item.key.group_kind not in self._changing_kinds:
                     self._unchangeable(made, item, path, live, error)
                     return
-                if not error.precondition_failed:
+                if live and error.removed_version and not removed:
+                    removed = removed_versions(self.session, item.key, live, error.removed_version)
+                elif not error.precondition_failed:
                     raise
                 continue
             if live is None and asked.created:
@@ -226,9 +241,14 @@ class SourcePlanner:
             made.action = "create"
             self.states.note(item.key, None, asked.predicted)
             return
+        made.repairs = repairs_of(live, body.manifest, removed | self._versions_going(item.key, live))
+        made.warnings += kept_by_former_tools(owned or live, absorbed, api_version)
         if asked.uncertain:
             made.verdict, made.reason = "simulated", asked.uncertain
         self._compare(made, item, body.manifest, live, asked.predicted, absorbing=bool(absorbed))
+        if made.owner != self.bundle.name:
+            made.shares = shared_fields(asked.predicted, body.manifest, absorbed)
+            made.contested = contested_fields(live, asked.predicted, made.takes_over, absorbed)
         if made.action != "blocked" and item.key.group_kind in self._changing_kinds:
             made.verdict, made.reason = "simulated", f"the definition of {item.key.kind} changes with this run"
             self._check_offline(made, body.manifest)
@@ -252,6 +272,9 @@ class SourcePlanner:
         metadata = {name: value for name, value in live["metadata"].items() if name != "managedFields"}
         body = self._bodies.of(item, {**live, "metadata": metadata}, [])
         self._see(made, live)
+        if holder := held_by_others(self.session, self.bundle.name, made, live):
+            made.verdict, made.reason = "verified", holder
+            return
         predicted = plan_change_in_place(self.session.acting, path, made, body.manifest, live, refusal)
         if predicted is not None:
             self._note(made, item, body)
@@ -297,6 +320,14 @@ class SourcePlanner:
         made.uid, made.resource_version = metadata["uid"], metadata["resourceVersion"]
         made.fingerprint = fingerprint(self.session.key, live)
 
+    def _versions_going(self, key: ObjectKey, live: Manifest) -> set[str]:
+        """API versions of the object's managed fields that the definition of its kind loses with this run."""
+        if key.group_kind not in self._changing_kinds:
+            return set()
+        coming = {version for group, version, kind, _ in self._kinds if (group, kind) == key.group_kind}
+        owned = {entry.api_version for entry in entries_of(live)}
+        return {one for one in owned if split_api_version(one)[1] not in coming}
+
     def _note(self, made: PlanItem, item: BundleObject, body: Body) -> None:
         made.body = body.manifest if body.manifest != item.manifest else None
         made.yields = body.yields
@@ -316,18 +347,20 @@ class SourcePlanner:
         self._see(made, live)
         if item.generated and made.owner != self.bundle.name:
             made.action, made.reason = "unchanged", "exists already and stays whose it is"
-            made.absorbs, made.removes, made.takes_over = [], [], []
+            made.absorbs, made.removes, made.takes_over, made.repairs = [], [], [], []
             return
         taking_over = absorbing or taken_over_halfway(live, made.owner or "")
         if differs(without_marks(live, taking_over), without_marks(predicted, taking_over)):
             made.action = "update"
-        elif made.owner != self.bundle.name or absorbing or _fields(live) != _fields(predicted):
+        elif made.owner != self.bundle.name or absorbing or made.repairs or _fields(live) != _fields(predicted):
             made.action = "adopt"
         else:
             made.action = "unchanged"
             made.facts = facts_of(self.session.key, predicted, body, definition_facts(self.session, item.key))
         if made.action != "unchanged":
             self.states.note(item.key, live, predicted)
+        if holder := held_by_others(self.session, self.bundle.name, made, live):
+            made.action, made.verdict, made.reason, made.facts = "blocked", "verified", holder, None
 
     def _failed(self, made: PlanItem, item: BundleObject, error: AddonError) -> None:
         """A dry run that did not work is this object's result, told apart by what it says of the object."""
@@ -379,7 +412,10 @@ def _holds_others(item: BundleObject) -> bool:
 
 
 def _undecided(item: BundleObject) -> PlanItem:
-    return PlanItem(item.key, item.version, "blocked", "unknown", source=item.source, generated=item.generated)
+    asked = adoption_asked(item.manifest)
+    return PlanItem(
+        item.key, item.version, "blocked", "unknown", source=item.source, generated=item.generated, adoption_asked=asked
+    )
 
 
 def _fields(manifest: Manifest) -> object:

@@ -9,7 +9,7 @@ from ..model.errors import AddonError
 from ..model.outcome import Outcome, Phase
 from ..model.plan import Plan
 from ..model.record import Record
-from .claims import settle_claims, sources_by_addon
+from .claims import Claims, settle_claims
 from .dependencies import failed_dependency
 from .gates import judge
 from .inventories import inventory_after
@@ -41,12 +41,12 @@ def queue(session: Session) -> Queue:
         if _to_record(session, name, "Error", reason):
             result.converge.append(name)
     bundles = {bundle.name: bundle for bundle in session.directory.bundles()}
-    sources = sources_by_addon(bundles.values())
+    claims = Claims.of(session, bundles.values())
     plans = {name: session.directory.plan(name) for name in info.order}
     for name, plan in plans.items():
         bundle = bundles.get(name)
         if plan and bundle:
-            settle_claims(session, plan, sources)
+            settle_claims(session, plan, claims)
             judge(session, plan, bundle)
             session.directory.save_plan(plan)
     for name, plan in plans.items():

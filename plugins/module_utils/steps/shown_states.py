@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from ..model.masking import Mask
 from ..model.objects import Manifest, ObjectKey
-from ..model.plan import PlanItem, Takeover, YieldedField
+from ..model.plan import PlanItem, SharedField, Takeover, YieldedField
 
 
 @dataclass
@@ -45,6 +45,8 @@ class States:
             item.warnings = [mask.text(text) for text in item.warnings]
             item.removes = [mask.text(text) for text in item.removes]
             item.takes_over = [Takeover(one.manager, mask.text(one.field)) for one in item.takes_over]
+            item.contested = [Takeover(one.manager, mask.text(one.field)) for one in item.contested]
+            item.shares = [SharedField(one.manager, mask.text(one.field)) for one in item.shares]
             item.yields = [
                 YieldedField(mask.text(one.field), one.manager, mask.text(one.reason)) for one in item.yields
             ]

@@ -124,6 +124,7 @@ def _preview(plan: Plan) -> dict[str, Any]:
             "yields": [f"{one.field} to {one.manager or 'nobody'}: {one.reason}" for one in item.yields],
             "absorbs": item.absorbs,
             "removes": item.removes,
+            "repairs": [one.title for one in item.repairs],
         }
         entry |= {name: bounded(texts, _PREVIEW_FIELDS) for name, texts in fields.items() if texts}
         if diff:

@@ -52,6 +52,7 @@ FLAGS = (
     "webhook_unavailable",
     "api_down",
     "quota_contended",
+    "removed_version",
     "retryable",
     "unexplained",
 )
@@ -478,10 +479,16 @@ CASES = {
         504, status(504, "the request timed out", "Timeout"), {"retryable"}, "the request timed out"
     ),
     "other internal error": Case(
-        500, status(500, "request to convert CR to an invalid group/version"), {"retryable", "unexplained"},
-        "request to convert CR to an invalid group/version"
+        500, status(500, "storage had a bad day"), {"retryable", "unexplained"}, "storage had a bad day"
     ),
     "no text at all": Case(500, "", {"retryable", "unexplained"}, f"the API server answered 500 to PATCH {CONFIG_MAP}"),
+    "fields owned in a version that is gone": Case(
+        500,
+        status(500, "request to convert CR to an invalid group/version: x.io/v1beta1"),
+        {"removed_version"},
+        "request to convert CR to an invalid group/version: x.io/v1beta1",
+        values={"removed_version": "x.io/v1beta1"},
+    ),
 }  # fmt: skip
 
 

@@ -11,6 +11,8 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan impo
     Action,
     Plan,
     PlanItem,
+    Repair,
+    SharedField,
     Takeover,
     Verdict,
     YieldedField,
@@ -64,6 +66,8 @@ def every_sort(name: str = "app", text: str = "why") -> ReviewedAddon:
         "yields": [YieldedField(f".spec.a {text}", f"autoscaler {text}", text), YieldedField(".spec.b", "", text)],
         "absorbs": [f"helm {text}"],
         "removes": [f".metadata.annotations.x {text}"],
+        "shares": [SharedField(f"lambda {text}", f".data.a {text}")],
+        "repairs": [Repair(f"helm {text}", f"x.io/v1 {text}"), Repair("before-first-apply")],
     }
     return addon(
         name,

@@ -8,11 +8,14 @@ import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.managed_fields import (
     Entry,
+    in_version,
     item_keys,
     members_of,
     owners_of,
     tree_at,
     union_of,
+    values_of,
+    within,
     without,
     without_empty,
 )
@@ -176,3 +179,46 @@ def test_the_keys_of_an_item() -> None:
     assert item_keys(fields, {"containerPort": 53, "protocol": "UDP"}) == {"containerPort", "protocol"}
     assert item_keys(fields, {"containerPort": 53, "protocol": "TCP"}) == set()
     assert item_keys(fields, "x") == set()
+
+
+TREE = {
+    "f:metadata": {"f:finalizers": {'v:"f"': {}, 'v:"g"': {}}},
+    "f:spec": {
+        ".": {},
+        "f:replicas": {},
+        "f:gone": {},
+        "f:template": {"f:spec": {"f:containers": {MAIN: {".": {}, "f:name": {}, "f:image": {}}, OTHER: {}}}},
+    },
+}
+
+
+def test_values_where_a_tree_has_leaves() -> None:
+    containers = ".spec.template.spec.containers"
+    assert values_of(TREE, deployment()) == [
+        ('.metadata.finalizers["f"]', "f"),
+        (".spec.replicas", 3),
+        (f"{containers}[name=main].image", "a"),
+        (f"{containers}[name=other]", CONTAINERS[1]),
+    ]
+
+
+@pytest.mark.parametrize("value", [{}, {"spec": None}, {"spec": {"replicas": None}}, {"spec": "text"}])
+def test_no_values_where_there_is_nothing(value: dict[str, Any]) -> None:
+    assert values_of({"f:spec": {"f:replicas": {}}}, value) == []
+
+
+def test_what_a_value_has_of_a_tree() -> None:
+    found = within(TREE, deployment())
+    assert members_of(TREE) - members_of(found) == {("f:spec", "f:gone"), ("f:metadata", "f:finalizers", 'v:"g"')}
+    assert within({"f:spec": {"f:gone": {"f:a": {}}}}, deployment()) == {}
+
+
+def test_entries_of_removed_versions_get_another_one() -> None:
+    def versions(manifest: dict[str, Any]) -> list[str]:
+        return [each["apiVersion"] for each in manifest["metadata"]["managedFields"]]
+
+    old = entry("helm", {}) | {"apiVersion": "apps/v1beta1"}
+    live = deployment(old, entry("kubectl", {}), old | {"subresource": "status"})
+    assert versions(in_version(live, {"apps/v1beta1"}, "apps/v2")) == ["apps/v2", "apps/v1", "apps/v2"]
+    assert versions(live) == ["apps/v1beta1", "apps/v1", "apps/v1beta1"]
+    assert versions(in_version({"metadata": {"name": "a"}}, set(), "apps/v1")) == []

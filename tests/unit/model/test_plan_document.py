@@ -49,8 +49,13 @@ def test_an_item_tells_everything_and_leaves_out_what_is_empty() -> None:
             {"field": ".spec.a why", "manager": "autoscaler why", "reason": "why"},
             {"field": ".spec.b", "manager": "", "reason": "why"},
         ],
+        "shares": [{"field": ".data.a why", "manager": "lambda why"}],
         "absorbs": ["helm why"],
         "removes": [".metadata.annotations.x why"],
+        "repairs": [
+            "the ownership of helm why: its kind has no version x.io/v1 why any more",
+            "lost ownership: what the source states becomes the add-on's, what it does not have stays nobody's",
+        ],
         "warnings": ["deprecated why"],
         "patch": [{"op": "replace", "path": "/data/a", "value": "1"}],
     }

@@ -38,25 +38,24 @@ def owned_by(manager: str, **fields: Any) -> dict[str, Any]:
     ],
 )
 def test_former_tools(manager: str, absorbed: bool) -> None:
-    assert bool(absorbable(owned_by(manager), "v1")) is absorbed
+    assert bool(absorbable(owned_by(manager))) is absorbed
 
 
-def test_subresources_and_other_versions_stay() -> None:
-    assert absorbable(owned_by("kubectl", subresource="scale"), "v1") == []
-    assert absorbable(owned_by("kubectl"), "v2") == []
+def test_subresources_stay() -> None:
+    assert absorbable(owned_by("kubectl", subresource="scale")) == []
 
 
 @pytest.mark.parametrize("data", [{}, {"a": {}}, {"a": []}])
 def test_what_owns_only_empty_fields_stays(data: dict[str, Any]) -> None:
     manifest = owned_by("kubectl", fieldsV1={"f:data": {"f:a": {}}})
-    assert absorbable({**manifest, "data": data}, "v1") == []
+    assert absorbable({**manifest, "data": data}) == []
 
 
 @pytest.mark.parametrize("manager", ["OpenAPI-Generator", "Go-http-client"])
 def test_a_client_without_a_name_was_an_apply_if_it_left_a_copy(manager: str) -> None:
     manifest = owned_by(manager)
     manifest["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
-    assert [entry.manager for entry in absorbable(manifest, "v1")] == [manager]
+    assert [entry.manager for entry in absorbable(manifest)] == [manager]
 
 
 def test_marks_are_no_change_once_their_tool_is_absorbed() -> None:

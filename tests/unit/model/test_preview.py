@@ -105,10 +105,13 @@ def test_what_is_told_of_an_object(made: PlanItem, lines: list[str]) -> None:
 def test_ownership_is_told_at_the_object() -> None:
     assert told(review(every_sort()), "ConfigMap web/changed")[1].split("\n") == [
         "- `takes .spec.replicas why from kubectl why`",
+        "- `shares .data.a why with lambda why`",
         "- `leaves .spec.a why to autoscaler why: why`",
         "- `leaves .spec.b as it is: why`",
         "- `absorbs the fields of helm why`",
         "- `removes .metadata.annotations.x why`",
+        "- `repairs the ownership of helm why: its kind has no version x.io/v1 why any more`",
+        "- `repairs lost ownership: what the source states becomes the add-on's, what it does not have stays nobody's`",
         "- Warning: `deprecated why`",
     ]
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle import Bundle, BundleObject
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem
-from ansible_collections.rendimiento.addons.plugins.module_utils.steps.claims import settle_claims, sources_by_addon
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.inventory import EntryState
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import Action, PlanItem
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.claims import Claims, settle_claims
 from tests.unit.steps.made_run import MadeRun, config, inventory, item, synced
+
+ASK = '. To take it from there, annotate it in the source with rendimiento.ai/adopt: "true"'
 
 
 def settled(run: MadeRun, name: str, made: PlanItem) -> PlanItem:
@@ -16,7 +21,7 @@ def settled(run: MadeRun, name: str, made: PlanItem) -> PlanItem:
     session = run.session
     for _ in range(2):
         plan = run.plan(name)
-        settle_claims(session, plan, sources_by_addon(session.directory.bundles()))
+        settle_claims(session, plan, Claims.of(session, session.directory.bundles()))
         session.directory.save_plan(plan)
     (found,) = run.plan(name).items
     return found
@@ -67,7 +72,7 @@ def test_absent_add_ons_keep_what_their_inventories_hold(run: MadeRun) -> None:
     }
     for owner, reason in reasons.items():
         made = settled(run, f"app-{owner}", item("a", "adopt", owner=owner))
-        assert (made.action, made.reason) == ("blocked", reason)
+        assert (made.action, made.reason) == ("blocked", reason + ASK)
 
 
 def test_a_label_that_no_inventory_knows_makes_a_foreign_object(run: MadeRun) -> None:
@@ -76,6 +81,53 @@ def test_a_label_that_no_inventory_knows_makes_a_foreign_object(run: MadeRun) ->
         made = settled(run, f"app-{owner}", item("a", "update", owner=owner))
         assert (made.action, made.foreign) == ("update", True)
         assert made.reason == f"its label names add-on {owner}, which does not have it"
+
+
+def unlabelled(run: MadeRun, name: str, action: Action = "adopt", **fields: Any) -> PlanItem:
+    """An item of that add-on for an object that an inventory has, and that no label says anything of."""
+    return settled(run, name, item("a", action, owner="", **fields))
+
+
+def test_what_another_record_holds_is_not_adopted_without_its_label(run: MadeRun) -> None:
+    run.add("other", status=synced(objects=inventory(a="applied")), here=False)
+    made = unlabelled(run, "app", uid="uid")
+    assert (made.action, made.reason) == ("blocked", f"belongs to add-on other, which is not part of this run{ASK}")
+    # With another uid, somebody else made it anew.
+    assert unlabelled(run, "app2", uid="another").action == "adopt"
+
+
+def test_what_another_record_holds_can_be_asked_for(run: MadeRun) -> None:
+    run.add("other", status=synced(objects=inventory(a="applied")), here=False)
+    made = unlabelled(run, "app", uid="uid", adoption_asked=True)
+    assert (made.action, made.reason) == ("adopt", "taken from add-on other, as its source asks")
+
+
+@pytest.mark.parametrize(("state", "action"), [("applied", "blocked"), ("pending", "blocked"), ("stale", "create")])
+def test_what_an_absent_add_on_makes_again_is_not_created(run: MadeRun, state: EntryState, action: str) -> None:
+    run.add("other", status=synced(objects=inventory(a=state)), here=False)
+    assert settled(run, "app", item("a", "create")).action == action
+
+
+def test_what_an_add_on_of_the_run_gave_up_is_created(run: MadeRun) -> None:
+    run.add("other", objects=[config("b")], status=synced(objects=inventory(a="applied")))
+    made = settled(run, "app", item("a", "create"))
+    assert (made.action, made.reason) == ("create", "")
+
+
+def test_what_only_the_label_says_is_ours_is_still_the_other_records(run: MadeRun) -> None:
+    run.add("other", status=synced(objects=inventory(a="applied")), here=False)
+    assert settled(run, "app", item("a", owner="app", uid="uid")).action == "blocked"
+
+
+def test_a_suspended_add_on_keeps_what_it_has(run: MadeRun) -> None:
+    run.add("other", objects=[config("b")], status=synced(objects=inventory(a="applied")), suspend=True)
+    made = settled(run, "app", item("a", "adopt", owner="other", uid="uid"))
+    assert (made.action, made.reason) == ("blocked", f"belongs to add-on other, which is suspended or paused{ASK}")
+
+
+def test_what_is_refused_anyway_keeps_its_reason(run: MadeRun) -> None:
+    made = settled(run, "app", item("a", "blocked", owner="gone", reason="belongs to Helm release x"))
+    assert (made.action, made.reason) == ("blocked", "belongs to Helm release x")
 
 
 @pytest.mark.parametrize("owner", ["app", "", None])

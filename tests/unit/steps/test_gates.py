@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem, Takeover
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.gates import judge
 from tests.unit.steps.made_run import MadeRun, config, item, synced
 
@@ -27,6 +27,12 @@ THEIRS_FIXED = item("theirs", "blocked", immutable=["data"], owner="")
 REPLACED = item("anew", "replace", immutable=["data"], owner="app")
 THEIRS_REPLACED = item("taken", "replace", immutable=["data"], owner="")
 FOREIGN_NAMESPACE = item("web", "unchanged", kind="Namespace", generated=True, owner="")
+
+LAMBDA, EDITED = Takeover("lambda", ".data.a"), Takeover("kubectl-edit", ".data.b")
+CONTESTED = (
+    "taking over what runs would take fields from others: ConfigMap web/other (.data.a from lambda). Leave those "
+    'fields out of the source, or annotate the objects in the source with rendimiento.ai/adopt: "true"'
+)
 
 CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, str]] = [
     ([], {}, None, "", ""),
@@ -81,6 +87,14 @@ CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, st
     ([item(name, "adopt", owner="") for name in "abcde"], {}, None, "adoption",
      "already in the cluster and not this add-on's: ConfigMap web/a, ConfigMap web/b, ConfigMap web/c and 2 more. "
      "Set adopt: true to take them over"),
+    # What the source asks for by name needs no leave for the whole add-on; what others own needs just that.
+    ([item("other", "update", owner="", adoption_asked=True)], {}, synced(), "", ""),
+    ([item("other", "update", owner="", adoption_asked=True), THEIRS_EQUAL], {}, synced(), "adoption",
+     "already in the cluster and not this add-on's: ConfigMap web/equal. Set adopt: true to take them over"),
+    ([item("other", "update", owner="", contested=[LAMBDA])], FORCE, synced(), "adoption", CONTESTED),
+    ([item("other", "update", owner="", contested=[LAMBDA], adoption_asked=True)], {}, synced(), "", ""),
+    ([item("other", "update", owner="", takes_over=[EDITED])], FORCE, synced(), "", ""),
+    ([item("mine", "update", owner="app", contested=[LAMBDA])], {}, synced(), "", ""),
     # Manual sync waits for a change alone, and for a request that is newer than the last that was served.
     ([MINE], MANUAL, synced(), "manual-sync", "changes wait for a sync: raise spec.syncRequest of the Addon"),
     ([item("old", "prune", owner="app")], MANUAL, synced(), "manual-sync",
