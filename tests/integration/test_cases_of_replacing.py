@@ -6,6 +6,7 @@ And what has no old object to change: finished Jobs that are gone, and objects t
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -274,3 +275,107 @@ def test_b33_what_is_to_be_kept_is_not_replaced(b33: Replacing) -> None:
     assert "annotation helm.sh/resource-policy: keep" in item.reason
     title = "Deployment b33-kept/web"
     assert b33.at_last[title]["metadata"]["uid"] == b33.first[title]["metadata"]["uid"]
+
+
+# B29
+
+
+CLAIMS = ("same", "less", "more", "class", "unbound", "grown")
+
+
+def claim(storage: str, **spec: Any) -> Object:
+    made = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage}}, **spec}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "p"}, "spec": made}
+
+
+def storage_class(name: str, **fields: Any) -> Object:
+    kind = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass"}
+    return {**kind, "metadata": {"name": name}, "provisioner": "replacing.test/none", **fields}
+
+
+@dataclass
+class Claims:
+    before: dict[str, Object]
+    preview: Runs
+    sync: Runs
+    after: dict[str, Object]
+
+
+@pytest.fixture(scope="module")
+def b29(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Claims:
+    """Claims that somebody made: of a default class, and bound to a volume by its name, as no source has it."""
+    stage = Stage.of(tmp_path_factory.mktemp("b29"), "b29", bootstrapped, kubectl)
+    default = "storageclass.kubernetes.io/is-default-class"
+    kubectl.create(storage_class("b29-std"), storage_class("b29-growing", allowVolumeExpansion=True))
+    kubectl.run("annotate", "storageclass", "b29-std", f"{default}=true")
+    for name in CLAIMS:
+        kubectl.run("create", "namespace", f"b29-{name}")
+        kubectl.run("--namespace", f"b29-{name}", "create", "configmap", "other", "--from-literal=version=1")
+        growing = {"storageClassName": "b29-growing"} if name == "grown" else {}
+        kubectl.run("--namespace", f"b29-{name}", "apply", "-f", "-", text=json.dumps(claim("10Gi", **growing)))
+        if name == "unbound":
+            continue
+        there = volume(f"b29-{name}")
+        claimed = {"namespace": f"b29-{name}", "name": "p"}
+        there["spec"] |= {"storageClassName": growing.get("storageClassName", "b29-std"), "claimRef": claimed}
+        there["spec"]["capacity"] = {"storage": "10Gi"}
+        kubectl.create(there)
+        kubectl.merge("persistentvolumeclaim", "p", {"spec": {"volumeName": f"b29-{name}"}}, f"b29-{name}")
+    kubectl.run("annotate", "storageclass", "b29-std", f"{default}-")
+    for name in CLAIMS:
+        if name != "unbound":
+            kubectl.run("--namespace", f"b29-{name}", "wait", "--for=jsonpath={.status.phase}=Bound", "pvc/p")
+    before = kubectl.everything("persistentvolumeclaims")
+    sources = {
+        "same": claim("10Gi"),
+        "less": claim("8Gi"),
+        "more": claim("12Gi"),
+        "class": claim("10Gi", storageClassName=""),
+        "unbound": replaceable(claim("12Gi")),
+        "grown": claim("12Gi", storageClassName="b29-growing"),
+    }
+    for name, source in sources.items():
+        allowed = {"adopt": True, "allowAdoptChanges": name != "same", "wait": 0}
+        version = "1" if name == "same" else "2"
+        stage.repository.addon(f"b29-{name}", source, config_map("other", data={"version": version}), **allowed)
+    preview = stage.preview()
+    return Claims(before, preview, stage.sync(), kubectl.everything("persistentvolumeclaims", "configmaps"))
+
+
+def test_b29_a_bound_claim_shows_no_difference_to_its_source(b29: Claims) -> None:
+    item = item_of(b29.preview["b29-same"], "PersistentVolumeClaim", "p")
+    assert (item.action, item.verdict, item.patch) == ("adopt", "verified", [])
+    assert (b29.sync["b29-same"].failure, b29.sync["b29-same"].outcome.phase) == ("", "Synced")
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "said"),
+    [
+        ("less", "spec.resources.requests.storage", "field can not be less than status.capacity"),
+        ("more", "spec.resources.requests.storage", "only dynamically provisioned pvc can be resized"),
+        ("class", "spec", "spec is immutable after creation"),
+        ("unbound", "spec", "except resources.requests"),
+    ],
+)
+def test_b29_what_the_server_says_of_each_change_is_shown(b29: Claims, name: str, field: str, said: str) -> None:
+    for runs in (b29.preview, b29.sync):
+        item = item_of(runs[f"b29-{name}"], "PersistentVolumeClaim", "p")
+        assert (item.action, item.verdict, item.immutable) == ("blocked", "verified", [field])
+        assert said in item.reason and "\n" not in item.reason
+        assert "A PersistentVolumeClaim is never deleted automatically" in item.reason
+    assert b29.sync[f"b29-{name}"].outcome.phase == "Error"
+
+
+def test_b29_a_claim_that_can_grow_grows(b29: Claims) -> None:
+    item = item_of(b29.sync["b29-grown"], "PersistentVolumeClaim", "p")
+    assert (item.action, item.verdict) == ("update", "verified")
+    found = b29.after["PersistentVolumeClaim b29-grown/p"]
+    assert found["spec"]["resources"]["requests"]["storage"] == "12Gi"
+
+
+def test_b29_no_claim_is_made_anew_and_other_objects_proceed(b29: Claims) -> None:
+    for name in CLAIMS:
+        title = f"PersistentVolumeClaim b29-{name}/p"
+        assert b29.after[title]["metadata"]["uid"] == b29.before[title]["metadata"]["uid"]
+        wanted = "1" if name == "same" else "2"
+        assert b29.after[f"ConfigMap b29-{name}/other"]["data"] == {"version": wanted}

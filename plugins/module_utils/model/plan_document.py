@@ -65,6 +65,9 @@ def _item(item: PlanItem) -> dict[str, Any]:
             "absorbs": item.absorbs,
             "removes": item.removes,
             "repairs": [one.title for one in item.repairs],
+            "immutable": item.immutable,
+            "cascade": item.cascade,
+            "heldBy": item.held_by,
             "patch": item.patch,
         }
     # An empty owner says that the object lives and belongs to no add-on.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from .plan import Action, Gate, Verdict
+from .plan import Action, Cascade, Gate, Verdict
 
 SCHEMA_VERSION = 1
 """Goes up when something that a program may rely on goes or changes its meaning; fields may come without that."""
@@ -100,12 +100,17 @@ _ITEM = _record(
         "absorbs": _texts("Managers whose fields become the add-on's."),
         "removes": _texts("Fields that go with absorbing."),
         "repairs": _texts("What is put right in the object's managed fields, before all else."),
+        "immutable": _texts("Fields that can't be changed in place."),
+        "cascade": _choice(
+            get_args(Cascade)[1:], "What deleting it does to the objects that it made, when it is deleted."
+        ),
+        "heldBy": _text("The object that can't be changed in place and that this one needs."),
         "warnings": _texts("What the server warned of in the dry run, and what else is to be known."),
         "patch": _PATCH,
     },
     optional=(
         "layer", "reason", "source", "owner", "takesOver", "shares", "yields", "absorbs", "removes", "repairs",
-        "warnings", "patch",
+        "immutable", "cascade", "heldBy", "warnings", "patch",
     ),
 )  # fmt: skip
 
