@@ -107,7 +107,9 @@ def test_missing_rights_are_named_and_nothing_is_lost(story: Story) -> None:
     """The platform user may not touch what add-ons install; forgetting addon_impersonate has to be obvious."""
     assert story.bare.result.failed().phases["served"] == "Error"
     why = story.bare.result.why("served")
-    assert 'Namespace served: no right to read it: user "platform" may not get namespaces' in why
+    assert why.startswith("platform lacks rights that a sync needs: get, create, patch configmaps in namespace served")
+    assert "get, create, patch namespaces (to apply Namespace served)" in why
+    assert "| get, create, patch  namespaces" in story.bare.result.output, "a table below the summary has them all"
     assert "addon_impersonate" in why, "the message has to say what to do"
     assert not story.bare.requests.on_objects.writes
     assert "ConfigMap served/goes" in story.bare.objects

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .inventory import AppliedFacts
+from .missing_rights import RightsReport
 from .objects import ObjectKey
 from .plan import Plan
 
@@ -59,6 +60,7 @@ class Outcome:
     kept: list[ObjectResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     unrecorded: str = ""
+    rights: RightsReport = field(default_factory=RightsReport)
 
     @property
     def changed(self) -> bool:
@@ -72,6 +74,7 @@ class Outcome:
         self.kept = [ObjectResult(item.key, item.reason) for item in plan.with_action("keep")]
         self.notes = list(plan.notes)
         self.pending = plan.pending
+        self.rights = plan.rights
 
     def count(self, action: str) -> int:
         return sum(1 for item in self.applied if item.action == action)

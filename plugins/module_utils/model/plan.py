@@ -13,6 +13,7 @@ from .difference import Difference, difference
 from .field_rules import Path
 from .inventory import AppliedFacts, EntryState
 from .masking import Mask
+from .missing_rights import RightsReport
 from .objects import Manifest, ObjectKey
 
 Action = Literal["create", "update", "adopt", "replace", "prune", "keep", "unchanged", "blocked"]
@@ -99,7 +100,8 @@ class PlanItem:
 
     ``immutable`` names the fields that the server does not let change. With action ``replace`` the object is deleted
     and made anew; ``cascade`` is the propagation policy of that deletion. ``held_by`` names the object that can't be
-    changed and that this one needs. ``layer`` counts from 1: what the object waits for is in the layers before.
+    changed and that this one needs. ``forbidden`` tells that a right is missing to look at it or to dry-run it.
+    ``layer`` counts from 1: what the object waits for is in the layers before.
     """
 
     key: ObjectKey
@@ -128,6 +130,7 @@ class PlanItem:
     immutable: list[str] = field(default_factory=list)
     cascade: Cascade = ""
     held_by: str = ""
+    forbidden: bool = False
     layer: int = 0
     before: str = ""
     after: str = ""
@@ -196,7 +199,7 @@ class Plan:
     false when it was made with a random key, so that its digests mean nothing outside this run. ``record_version`` is
     the resourceVersion of the record it was planned on. ``gone`` lists inventory entries whose object does not exist,
     or is not this add-on's, any more; ``notes`` say why where that is no matter of course. ``gate`` holds it back,
-    ``gate_reason`` says why.
+    ``gate_reason`` says why. ``rights`` are those that are missing to carry it out.
     """
 
     name: str
@@ -210,6 +213,7 @@ class Plan:
     gate: Gate = ""
     gate_reason: str = ""
     replan_reason: str = ""
+    rights: RightsReport = field(default_factory=RightsReport)
 
     def with_action(self, *actions: Action) -> list[PlanItem]:
         return [item for item in self.items if item.action in actions]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .missing_rights import MissingRight
 from .objects import ObjectKey
 from .plan import PlanItem
 from .plan_document_schema import SCHEMA_VERSION
@@ -37,6 +38,7 @@ def _addon(addon: ReviewedAddon) -> dict[str, Any]:
         "pending": addon.pending,
         "gate": plan.gate if plan else "",
         "gateReason": plan.gate_reason if plan else "",
+        "missingRights": [_missing(right) for right in plan.rights.missing] if plan else [],
         "revision": addon.revision,
         "digest": plan.digest if plan else "",
         "bundleDigest": plan.bundle_digest if plan else "",
@@ -72,6 +74,16 @@ def _item(item: PlanItem) -> dict[str, Any]:
         }
     # An empty owner says that the object lives and belongs to no add-on.
     return entry | {name: value for name, value in details.items() if value or (name == "owner" and value == "")}
+
+
+def _missing(right: MissingRight) -> dict[str, Any]:
+    return {
+        "group": right.group,
+        "resource": right.resource,
+        "namespace": right.namespace,
+        "verbs": right.verbs,
+        "neededFor": [{"action": one.action, "object": _identity(one.key)} for one in right.purposes],
+    }
 
 
 def _identity(key: ObjectKey) -> dict[str, str]:

@@ -127,6 +127,28 @@ _ADDON = _record(
         ),
         "gate": _choice(get_args(Gate), "What holds the plan back, empty for nothing."),
         "gateReason": _text("Why the gate is closed."),
+        "missingRights": _list(
+            "Rights that the acting identity lacks for a sync.",
+            _record(
+                "Verbs on a resource.",
+                {
+                    "group": _text("API group, empty for the core group."),
+                    "resource": _text("Resource, with its subresource after a slash."),
+                    "namespace": _text("Namespace, empty for a cluster-scoped resource."),
+                    "verbs": _texts("The verbs."),
+                    "neededFor": _list(
+                        "What needs them.",
+                        _record(
+                            "An action on an object.",
+                            {
+                                "action": _text("An action of the plan, or hook."),
+                                "object": _record("The object.", _IDENTITY),
+                            },
+                        ),
+                    ),
+                },
+            ),
+        ),
         "revision": _text("Chart and version, or commit, that was rendered; empty when nothing was."),
         "digest": _text("Digest of the whole plan."),
         "bundleDigest": _text("Digest of what was rendered."),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from .layers import layer_lines
 from .markdown import cell, code, fenced
 from .objects import ObjectKey
-from .plan import PlanItem, count_actions, count_simulated
+from .plan import Plan, PlanItem, count_actions, count_simulated
 from .review import (
     Review,
     ReviewedAddon,
@@ -306,7 +306,9 @@ def _header(addon: ReviewedAddon, warnings: list[str]) -> list[str]:
     outcome, plan = addon.outcome, addon.plan
     texts = []
     if plan and plan.gate:
-        texts.append(f"**{_GATE_WORDS[plan.gate]}**: {code(plan.gate_reason)}")
+        texts.append(f"**{_gate_words(plan)}**: {code(plan.gate_reason)}")
+        if rows := plan.rights.rows():
+            texts.append("\n".join(["Missing rights:", "", *_bullets(rows)]))
     if outcome.phase == "Suspended" and addon.pending:
         texts.append(f"**Left alone**: {code(outcome.message)}. What follows is what a sync would do otherwise.")
     if outcome.skipped:
@@ -322,6 +324,15 @@ def _header(addon: ReviewedAddon, warnings: list[str]) -> list[str]:
         if len(order) > 1:
             texts.append("\n".join(["Order of applying:", "", *(f"- {line}" for line in order)]))
     return [*texts, "\n".join(warnings)] if warnings else texts
+
+
+def _gate_words(plan: Plan) -> str:
+    return "Refused, rights are missing" if plan.rights.missing else _GATE_WORDS[plan.gate]
+
+
+def _bullets(rows: list[tuple[str, str, str, str]]) -> list[str]:
+    lines = [f"- {code(f'{verbs} {kind}')} in {code(place)}, to {code(why, 300)}" for verbs, kind, place, why in rows]
+    return bounded(lines, _LINES_OF_A_SORT)
 
 
 def _warnings(addon: ReviewedAddon, shown: list[PlanItem]) -> tuple[list[str], dict[ObjectKey, list[str]]]:

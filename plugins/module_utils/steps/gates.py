@@ -14,6 +14,7 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
     record = session.record(made.name)
     definition = session.directory.definition(made.name).definition
     made.gate, made.gate_reason = "", ""
+    made.rights.keep_needed({item.key: item.action for item in made.items})
     refusing = made.refusing
     foreign = [
         item for item in made.items if item.foreign and item.action != "unchanged" and (item.managed or item.left_out)
@@ -25,7 +26,11 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
     # The label alone is no proof that the add-on made it: its record was lost, and nothing says what was applied.
     forgotten = [item for item in made.items if record.fresh and item.owner == made.name and not item.adoption_asked]
     overwritten = [item for item in forgotten if item.action in ("update", "replace")]
-    if refusing:
+    if made.rights.missing:
+        others = [item for item in refusing if not item.forbidden]
+        besides = f". Besides, {others[0].key}: {others[0].reason}" if others else ""
+        made.gate, made.gate_reason = "refused", f"{made.rights.sentence()}{besides}"
+    elif refusing:
         first = refusing[0]
         more = f" (and {len(refusing) - 1} more)" if len(refusing) > 1 else ""
         made.gate, made.gate_reason = "refused", f"{first.key}: {first.reason}{more}"

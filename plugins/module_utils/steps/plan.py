@@ -20,6 +20,7 @@ from .object_graph import ObjectOrder
 from .open_renders import why_open
 from .plan_of_left import LeftPlanner
 from .plan_of_source import SourcePlanner
+from .rights import missing_rights
 from .session import Progress, Session
 from .shown_states import States
 
@@ -94,6 +95,7 @@ def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) 
         facts = [item.key.to_json(), item.version, item.action, item.fingerprint, body, *ownership]
         item.digest = keyed_hash(session.key, facts)
     made.digest = keyed_hash(session.key, [bundle.digest, sorted(item.digest for item in made.items)])
+    made.rights = missing_rights(session, made, bundle, fresh=fresh)
     judge(session, made, bundle)
     return made
 

@@ -136,7 +136,8 @@ class SourcePlanner:
             else:
                 self._check(made, item, resource)
         except AddonError as error:
-            made = _undecided(item)
+            uid, made = made.uid, _undecided(item)
+            made.uid = uid
             try:
                 self._failed(made, item, error)
             except AddonError as other:
@@ -199,6 +200,7 @@ class SourcePlanner:
         removed: set[str] = set()
         for _attempt in range(_READ_ATTEMPTS):
             live = self.session.acting.find(path)
+            made.uid = live["metadata"]["uid"] if live else ""
             if self.session.info.reads_only:
                 self._look_at(made, item, live)
                 return
@@ -377,6 +379,7 @@ class SourcePlanner:
                     f"namespace {key.namespace} does not exist. Set createNamespace: true, or add it to the source"
                 )
         elif error.forbidden:
+            made.forbidden = True
             what = "read" if error.method == "GET" else "dry-run"
             made.reason = f"no right to {what} it: {error.message}. {self._right_hint}"
         elif error.terminating_namespace:

@@ -85,7 +85,7 @@ def _planned(session: Session, outcome: Outcome, plan: Plan, bundle: Bundle | No
         return _to_record(session, name, "Suspended", outcome.message)
     if plan.gate == "refused":
         outcome.message = plan.gate_reason
-        if any(item.verdict != "unknown" for item in plan.refusing):
+        if plan.rights.is_error or any(item.verdict != "unknown" for item in plan.refusing):
             outcome.phase, outcome.error = "Error", plan.gate_reason
             return True
         # Not to know is no error of a preview, which may have read rights alone (`unknown` in fail_on makes it one); a

@@ -56,7 +56,7 @@ def summarise(session: Session, fail_on: list[str], summary_file: str, keep_run:
     warnings = [f"warning: {text}" for text in info.warnings]
     return Summary(
         addons=addons,
-        table=[printable(line) for line in (*_table(addons), *info.nameless, *warnings)],
+        table=[printable(line) for line in (*_table(addons), *_rights(outcomes), *info.nameless, *warnings)],
         failure=f"{'; '.join(reasons)}. The summary above says why" if reasons else "",
     )
 
@@ -133,6 +133,17 @@ def _table(addons: dict[str, dict[str, Any]]) -> list[str]:
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
     long = [f"{name}: {facts['why']}" for name, facts in addons.items() if len(facts["why"]) > _COLUMN_CHARACTERS]
     return [*(_line(row, widths) for row in (header, *rows)), *long]
+
+
+def _rights(outcomes: list[Outcome]) -> list[str]:
+    """The rights that add-ons lack, as tables; of who only reads, the line of the add-on says enough."""
+    lines = []
+    for outcome in outcomes:
+        if outcome.rights.is_error:
+            lines.append(f"{outcome.name}: rights that {outcome.rights.user} lacks")
+            # Blanks in front would go.
+            lines += [f"| {line}" for line in outcome.rights.table()]
+    return lines
 
 
 def _line(row: tuple[str, ...], widths: list[int]) -> str:

@@ -80,6 +80,7 @@ def test_the_add_on_around_it() -> None:
         "pending": True,
         "gate": "refused",
         "gateReason": "ConfigMap web/refused: why",
+        "missingRights": [],
         "revision": "app-1.0 why",
         "digest": "d",
         "bundleDigest": "bundle digest",
