@@ -104,7 +104,8 @@ attributes:
   check_mode:
     details:
       - V(queue) and V(summary) do the same as in a real run; neither writes to the cluster. V(begin), V(end), V(drop)
-        and V(release) touch neither lock nor record, and V(begin) says that the add-on is active.
+        and V(release) touch neither lock nor record, and V(begin) says that the add-on is active. V(queue) reports a
+        change when the record of an add-on whose definition left git would be dropped, as V(drop) does.
   diff_mode:
     support: none
     details:

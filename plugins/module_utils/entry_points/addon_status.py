@@ -43,7 +43,11 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
     match parameters["state"]:
         case "queue":
             queued = queue(session)
-            return Result(values={"converge": queued.converge, "skip": queued.skipped})
+            # In check mode the run ends here, and nothing else tells that a record is going to be dropped.
+            dropping = invocation.check and any(
+                not session.record(name).uninstall_mark for name in session.info.removed
+            )
+            return Result(changed=dropping, values={"converge": queued.converge, "skip": queued.skipped})
         case "summary":
             return _summary(session, parameters)
         case "begin":
@@ -58,20 +62,18 @@ def call(parameters: Parameters, invocation: Invocation) -> Result:
                     "reason": beginning.reason,
                 }
             )
-        case _ if invocation.check:
-            return _ended(session.directory.outcome(name))
+        case state if invocation.check:
+            return _ended(session.directory.outcome(name), changed=state == "drop")
         case "end":
             return _ended(end(session, name, parameters["phase"], parameters["message"]))
         case "drop":
-            dropped = _ended(drop(session, name))
-            dropped.changed = True
-            return dropped
+            return _ended(drop(session, name), changed=True)
         case _:
             return _ended(release(session, name))
 
 
-def _ended(outcome: Outcome) -> Result:
-    return Result(values={"phase": outcome.phase, "message": outcome.message})
+def _ended(outcome: Outcome, *, changed: bool = False) -> Result:
+    return Result(changed=changed, values={"phase": outcome.phase, "message": outcome.message})
 
 
 def _summary(session: Session, parameters: Parameters) -> Result:
