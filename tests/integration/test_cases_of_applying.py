@@ -1,4 +1,4 @@
-"""Applying: large objects, misspelt fields, objects that two add-ons have in their sources, and claims that are bound.
+"""Applying: large objects, misspelt fields, and objects that two add-ons have in their sources.
 
 Each test with an id is one report of what other tools did.
 """
@@ -15,7 +15,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.entry_points.in
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.review import warning_lines
 from tests.integration.audit import Audit
 from tests.integration.engine import AddonRun, Bench
-from tests.integration.kubectl import Kubectl, Object, wait_until
+from tests.integration.kubectl import Kubectl, Object
 from tests.integration.objects import config_map, custom, custom_kind, deployment, namespace
 
 KIB = 1024
@@ -195,84 +195,3 @@ def test_trap_19_what_an_add_on_outside_of_the_run_has_is_not_created_anew(
         assert item.action == "blocked"
         assert item.reason.startswith("belongs to add-on only-first, which is not part of this run")
     assert kubectl.find("configmap", "own", place) is None
-
-
-# Claims that are bound
-
-
-@pytest.fixture
-def bound_claim(kubectl: Kubectl) -> Object:
-    """A claim that got its class from the cluster's default, and a volume."""
-    place = "bound-claim"
-    standard = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "StorageClass",
-        "metadata": {"name": "b29-std", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
-        "provisioner": "test.io/none",
-    }
-    claim = {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "p"},
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}},
-    }
-    kubectl.create(namespace(place), standard)
-    kubectl.create({**claim, "metadata": {"name": "p", "namespace": place}})
-    # Not the default of other tests.
-    kubectl.run("annotate", "storageclass", "b29-std", "storageclass.kubernetes.io/is-default-class-")
-    kubectl.create(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": "b29-pv1"},
-            "spec": {
-                "accessModes": ["ReadWriteOnce"],
-                "capacity": {"storage": "10Gi"},
-                "hostPath": {"path": "/volumes/b29-pv1"},
-                "storageClassName": "b29-std",
-                "claimRef": {"namespace": place, "name": "p"},
-            },
-        }
-    )
-    wait_until(lambda: kubectl.get("pvc", "p", place).get("status", {}).get("phase") == "Bound", "the claim is bound")
-    return claim
-
-
-def test_b29_a_bound_claim_is_adopted_and_what_can_not_change_is_told(
-    new_bench: Callable[[str], Bench], kubectl: Kubectl, bound_claim: Object
-) -> None:
-    place = "bound-claim"
-    bench = new_bench(place)
-    before = kubectl.get("pvc", "p", place)
-    assert (before["spec"]["volumeName"], before["spec"]["storageClassName"]) == ("b29-pv1", "b29-std")
-
-    def define(version: str, size: str = "10Gi", **spec: Any) -> None:
-        resources = {"requests": {"storage": size}}
-        claim = {**bound_claim, "spec": {**bound_claim["spec"], "resources": resources, **spec}}
-        beside = config_map("beside", data={"version": version})
-        bench.repository.addon(place, claim, beside, adopt=True, allowAdoptChanges=True)
-        bench.repository.commit()
-
-    define("1")
-    item = bench.preview()[place].item("PersistentVolumeClaim bound-claim/p")
-    assert (item.action, item.verdict, item.patch) == ("adopt", "verified", [])
-    assert bench.sync()[place].outcome.phase == "Synced"
-    adopted = kubectl.get("pvc", "p", place)
-    assert adopted["spec"] == before["spec"]
-
-    storage = "spec.resources.requests.storage"
-    changes: list[tuple[str, dict[str, Any], str, str]] = [
-        ("8Gi", {}, storage, f"{storage}: Forbidden: field can not be less than status.capacity"),
-        ("12Gi", {}, storage, "only dynamically provisioned pvc can be resized"),
-        ("10Gi", {"storageClassName": ""}, "spec", "spec: Forbidden: spec is immutable after creation"),
-    ]
-    for number, (size, spec, path, words) in enumerate(changes, 2):
-        define(str(number), size, **spec)
-        for run in (bench.preview()[place], bench.sync()[place]):
-            item = run.item("PersistentVolumeClaim bound-claim/p")
-            assert (item.action, item.immutable) == ("blocked", [path])
-            assert words in item.reason, item.reason
-        live = kubectl.get("pvc", "p", place)
-        assert (live["metadata"]["uid"], live["spec"]) == (before["metadata"]["uid"], before["spec"])
-        assert kubectl.get("configmap", "beside", place)["data"] == {"version": str(number)}, "others proceed"
-        assert run.outcome.phase == "Error", "all else is applied, and the claim is not as the source says"
