@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.client import Client
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
 from tests.integration.story import Story
 
 # Not forked from the process of the tests, in which threads run.
@@ -69,6 +70,20 @@ class ChildRuns:
         return ended
 
 
+class Undisturbed:
+    """What each version leaves when nothing is killed, and the write requests that it takes."""
+
+    def __init__(self, story: Story, kubeconfig: Path, runs: ChildRuns) -> None:
+        self.states: list[dict[str, Any]] = []
+        self.writes: list[int] = []
+        for commit in (story.first, story.second):
+            commit()
+            ended = runs.sync(story, kubeconfig)
+            assert ended.synced, ended
+            self.states.append(story.state())
+            self.writes.append(ended.writes)
+
+
 def _sync(
     sender: Connection, story: Story, kubeconfig: Path, runtime: Path, deadly: Deadly | None, patience: float
 ) -> None:
@@ -76,8 +91,13 @@ def _sync(
     counter = _Counter(deadly, patience)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Client, "_exchange", counter.sends(Client._exchange))
-        run = story.sync(kubeconfig)
-    sender.send(Ended(False, run.failure, run.outcome.unrecorded, counter.writes))
+        try:
+            run = story.sync(kubeconfig)
+        except AddonError as error:
+            # It did not get as far as its add-ons.
+            sender.send(Ended(False, str(error)))
+        else:
+            sender.send(Ended(False, run.failure, run.outcome.unrecorded, counter.writes))
 
 
 class _Counter:

@@ -10,12 +10,14 @@ import pytest
 
 from local_cluster import Cluster
 from tests.integration.audit import Audit
+from tests.integration.child_run import ChildRuns, Undisturbed
 from tests.integration.clusters import running_cluster
 from tests.integration.engine import Bench
 from tests.integration.kubectl import Kubectl
 from tests.integration.playbooks import Playbooks
 from tests.integration.scene import Scene
 from tests.integration.secrecy import traces
+from tests.integration.story import Story
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -77,3 +79,22 @@ def new_bench(bootstrapped: Cluster, tmp_path_factory: pytest.TempPathFactory) -
 def scene(new_scene: Callable[[str], Scene], request: pytest.FixtureRequest) -> Scene:
     """An empty scene for one test."""
     return new_scene(re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-"))
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> ChildRuns:
+    return ChildRuns(tmp_path_factory.mktemp("runtime"))
+
+
+@pytest.fixture(scope="session")
+def new_story(
+    bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Story]:
+    """Makes a story; its name must not have been used before."""
+    return lambda name: Story(name, tmp_path_factory.mktemp("story"), kubectl)
+
+
+@pytest.fixture(scope="session")
+def undisturbed(new_story: Callable[[str], Story], bootstrapped: Cluster, runs: ChildRuns) -> Undisturbed:
+    """What a story leaves when nothing disturbs it."""
+    return Undisturbed(new_story("story-undisturbed"), bootstrapped.kubeconfig, runs)

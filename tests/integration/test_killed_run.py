@@ -8,13 +8,12 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from local_cluster import Cluster
 from tests.integration.audit import Audit
-from tests.integration.child_run import ChildRuns, Deadly, Ended
+from tests.integration.child_run import ChildRuns, Deadly, Ended, Undisturbed
 from tests.integration.fault_proxy import Asked, Fault, FaultProxy
 from tests.integration.kubectl import Kubectl, inventory, title, wait_until
 from tests.integration.objects import config_map
@@ -23,37 +22,6 @@ from tests.integration.story import OWNER, Story
 
 OBJECTS = 60
 SEED = 6
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> ChildRuns:
-    return ChildRuns(tmp_path_factory.mktemp("runtime"))
-
-
-@pytest.fixture(scope="module")
-def new_story(
-    bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str], Story]:
-    return lambda name: Story(name, tmp_path_factory.mktemp("story"), kubectl)
-
-
-class Undisturbed:
-    """What each version leaves when nothing is killed, and the write requests that it takes."""
-
-    def __init__(self, story: Story, kubeconfig: Path, runs: ChildRuns) -> None:
-        self.states: list[dict[str, Any]] = []
-        self.writes: list[int] = []
-        for commit in (story.first, story.second):
-            commit()
-            ended = runs.sync(story, kubeconfig)
-            assert ended.synced, ended
-            self.states.append(story.state())
-            self.writes.append(ended.writes)
-
-
-@pytest.fixture(scope="module")
-def undisturbed(new_story: Callable[[str], Story], bootstrapped: Cluster, runs: ChildRuns) -> Undisturbed:
-    return Undisturbed(new_story("killed-never"), bootstrapped.kubeconfig, runs)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +39,7 @@ def killed(
             deadly = Deadly(1 + round(where * (writes - 1)), after=int(where * 1000) % 2 == 0)
             ended = runs.sync(story, bootstrapped.kubeconfig, deadly=deadly)
             assert ended == Ended(killed=True), f"{deadly} of {writes}: {ended}"
-            nothing_without_inventory(story)
+            assert not story.without_inventory()
 
             start = time.monotonic()
             ended = runs.sync(story, bootstrapped.kubeconfig)
@@ -81,12 +49,6 @@ def killed(
             assert not list(runs.runtime.iterdir()), "the folder of the killed run, with its login, is still there"
 
     return play
-
-
-def nothing_without_inventory(story: Story) -> None:
-    record = story.kubectl.find("addon.rendimiento.ai", story.name)
-    if record or story.kubectl.find("namespace", story.name):
-        assert story.live().keys() <= inventory(record or {}).keys()
 
 
 def test_the_next_run_completes_one_that_was_killed(killed: Callable[[str, float, float], None]) -> None:
