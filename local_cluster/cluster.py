@@ -13,6 +13,7 @@ from . import components, kubeconfig, nodes, ports, users
 from .api_client import ApiClient
 from .binaries import collect
 from .certificates import COMPONENT_CLIENTS, Certificates
+from .errors import StartError
 from .folder import ClusterFolder
 from .locks import exclusive
 from .processes import Component, Processes
@@ -117,6 +118,22 @@ class Cluster:
             return []
         with self._lock():
             return self._stop()
+
+    def restart_api_server(self, seconds_away: float = 0.0) -> None:
+        """Lets the API server crash, and starts it again that much later; returns once it is ready.
+
+        For tests of what goes on over a restart. Everything else keeps running.
+        """
+        programs = collect(self._progress, SERVERS)
+        with self._lock() as lock:
+            chosen = ports.recorded(self._folder.ports)
+            if chosen is None:
+                raise StartError("it was never started")
+            self._processes.kill("kube-apiserver")
+            time.sleep(seconds_away)
+            server = components.api_server(self._folder, self._certificates, chosen)
+            self._processes.start(server, programs[server.program], lock)
+            self._wait_for(self._client(chosen, None).is_ready, "kube-apiserver", ("etcd", "kube-apiserver"))
 
     def status(self) -> Status:
         """Tells what runs, without changing or waiting for anything."""

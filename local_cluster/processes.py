@@ -129,6 +129,15 @@ class Processes:
             self._pid_file(name).unlink(missing_ok=True)
         return list(running)
 
+    def kill(self, name: str) -> None:
+        """Ends it as a crash would; returns once nothing holds its port, so that `start` may start it again."""
+        pid = self.running(name)
+        if pid is None:
+            return
+        os.kill(pid, signal.SIGKILL)
+        while _exists(pid):
+            time.sleep(0.002)
+
     def log(self, name: str) -> Path:
         return self.logs / f"{name}.log"
 
@@ -159,6 +168,17 @@ def _inheritable() -> list[int]:
             if descriptor > 2 and os.get_inheritable(descriptor):
                 found.append(descriptor)
     return found
+
+
+def _exists(pid: int) -> bool:
+    """Also while it is ending: it has lost its command line by then, and still holds its port."""
+    if pid in _children:
+        return not _has_ended(pid)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _has_ended(pid: int) -> bool:

@@ -40,6 +40,7 @@ Fault = Literal[
     "500",
     "503",
     "503 later",
+    "504 after",
     "slow",
     "truncate",
     "cut off",
@@ -53,6 +54,7 @@ FAULTS: tuple[Fault, ...] = (
     "500",
     "503",
     "503 later",
+    "504 after",
     "slow",
     "truncate",
     "cut off",
@@ -66,6 +68,7 @@ _REFUSALS: dict[str, tuple[int, str, str, dict[str, str]]] = {
     "500": (500, "InternalError", "Internal error occurred: something broke", {}),
     "503": (503, "ServiceUnavailable", "the server is currently unable to handle the request", {}),
     "503 later": (503, "ServiceUnavailable", "apiserver is shutting down", {"Retry-After": "1"}),
+    "504 after": (504, "Timeout", "request did not complete within the allotted timeout", {}),
 }
 _NOT_PASSED_ON = {"connection", "transfer-encoding", "content-length", "host", "authorization", "keep-alive"}
 
@@ -104,18 +107,50 @@ class RandomFaults:
     def __init__(self, seed: int, share: float, hopeless: Fault = "none") -> None:
         self._random = random.Random(seed)
         self._share = share
-        self._hopeless = hopeless
+        self.hopeless = hopeless
         self._writes_left = self._random.randint(3, 25)
         self._mutex = threading.Lock()
 
     def __call__(self, asked: Asked) -> Fault:
         with self._mutex:
             self._writes_left -= asked.writes
-            if self._hopeless != "none" and self._writes_left <= 0 and asked.method != "GET":
-                return self._hopeless
+            if self.hopeless != "none" and self._writes_left <= 0 and asked.method != "GET":
+                return self.hopeless
             if asked.watches:
                 return self._random.choice(("none", "cut off"))
             return self._random.choice(FAULTS) if self._random.random() < self._share else "none"
+
+
+class AnswersLost:
+    """Every write is carried out, and its answer lost; when it is repeated, it gets through."""
+
+    def __init__(self, fault: Fault) -> None:
+        self._fault = fault
+        self._written: Counter[tuple[str, str]] = Counter()
+        self._mutex = threading.Lock()
+
+    def __call__(self, asked: Asked) -> Fault:
+        if not asked.writes:
+            return "none"
+        with self._mutex:
+            self._written[asked.method, asked.path] += 1
+            return self._fault if self._written[asked.method, asked.path] % 2 else "none"
+
+
+class Milestone:
+    """No faults; ``reached`` is set once so many writes were asked for."""
+
+    def __init__(self, writes: int) -> None:
+        self.reached = threading.Event()
+        self._left = writes
+        self._mutex = threading.Lock()
+
+    def __call__(self, asked: Asked) -> Fault:
+        with self._mutex:
+            self._left -= asked.writes
+            if self._left <= 0:
+                self.reached.set()
+        return "none"
 
 
 class FaultProxy:
@@ -124,12 +159,14 @@ class FaultProxy:
     :param kubeconfig: of the user as whom it forwards, with an embedded client certificate.
     :ivar plan: what happens to each request; may be replaced at any time.
     :ivar happened: how often each fault did.
+    :ivar unreachable: how many requests could not be passed on, or got no answer.
     :ivar kubeconfig: how it is reached.
     """
 
     def __init__(self, kubeconfig: Path, folder: Path, plan: Plan = no_faults) -> None:
         self.plan = plan
         self.happened: Counter[str] = Counter()
+        self.unreachable = 0
         self._asked = 0
         self._mutex = threading.Lock()
         self._ended = threading.Event()
@@ -248,10 +285,18 @@ class _Exchange(BaseHTTPRequestHandler):
                 return
             case "delay":
                 time.sleep(_SECONDS_OF_DELAY)
-        response = self._forward(content)
+        try:
+            response = self._forward(content)
+        except (OSError, http.client.HTTPException):
+            self._proxy.unreachable += 1
+            self._reset()
+            return
         if fault == "reset after":
             response.read()
             self._reset()
+        elif fault == "504 after":
+            response.read()
+            self._refuse(fault)
         elif response.chunked and "watch" in self.path:
             self._stream(response, cut=fault == "cut off")
         else:

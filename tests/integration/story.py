@@ -49,6 +49,7 @@ class Story:
             config_map("changed", data={"key": "old", "leaves": "with the second version"}),
             config_map("stays"),
             config_map("pruned"),
+            self._replaced("old"),
             secret("pruned", data={"key": "swordfish-old"}),
             service("stays"),
             *self._workload("old"),
@@ -65,6 +66,7 @@ class Story:
             config_map("changed", data={"key": "new"}),
             config_map("stays"),
             config_map("created"),
+            self._replaced("new"),
             config_map("adopted", data={"key": "ours"}),
             secret("created", data={"key": "swordfish-new"}),
             service("stays"),
@@ -122,18 +124,24 @@ class Story:
         repository.addon(self.name, *objects, createNamespace=True, adopt=True, allowAdoptChanges=True)
         repository.commit()
 
+    def _replaced(self, version: str) -> Object:
+        made = config_map("replaced", data={"key": version}, annotations={"rendimiento.ai/replace": "true"})
+        return {**made, "immutable": True}
+
     def _workload(self, version: str) -> list[Object]:
         rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"] if version == "old" else ["get", "list"]}]
         rbac = "rbac.authorization.k8s.io"
         metadata = {"name": "worker", "namespace": self.name}
         account = {"kind": "ServiceAccount", **metadata}
         role = {"apiGroup": rbac, "kind": "Role", "name": "worker"}
-        container = {"name": "main", "image": version}
+        container = {"name": "main", "image": version, "args": ["goes"] if version == "old" else []}
         template = {
             "metadata": {"labels": {"app": "worker"}},
             "spec": {"serviceAccountName": "worker", "containers": [container]},
         }
-        spec = {"replicas": 0, "selector": {"matchLabels": {"app": "worker"}}, "template": template}
+        spec: Object = {"replicas": 0, "selector": {"matchLabels": {"app": "worker"}}, "template": template}
+        if version == "new":
+            spec["strategy"] = {"type": "Recreate"}
         return [
             {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
             {"apiVersion": f"{rbac}/v1", "kind": "Role", "metadata": metadata, "rules": rules},

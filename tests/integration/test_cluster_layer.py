@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import multiprocessing
 import os
@@ -10,6 +11,7 @@ import secrets
 import signal
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -225,6 +227,57 @@ def test_acting_as_an_account(cluster: Cluster, credential: Credential, namespac
 def test_a_login_that_is_not_accepted(credential: Credential) -> None:
     with pytest.raises(CredentialError, match="does not accept the credentials"):
         Client(Credential(credential.host, ca=credential.ca, token="Bearer nonsense")).get("/api")
+
+
+@pytest.mark.long
+def test_a_token_that_ends_midway_is_renewed_by_its_login_program(
+    client: Client, credential: Credential, apply: Apply, namespace: str, tmp_path: Path
+) -> None:
+    """A token that is bound to a Secret ends with it; the server notices within about ten seconds."""
+    log, current = tmp_path / "logins", tmp_path / "current"
+
+    def issue(name: str) -> str:
+        secret = apply("v1", "Secret", name)
+        bound = {"apiVersion": "v1", "kind": "Secret", "name": name, "uid": secret["metadata"]["uid"]}
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"boundObjectRef": bound}}
+        reply = client.post(f"/api/v1/namespaces/{namespace}/serviceaccounts/robot/token", body).body
+        answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"}
+        current.write_text(json.dumps({**answer, "status": {"token": reply["status"]["token"]}}))
+        return f"/api/v1/namespaces/{namespace}/secrets/{name}"
+
+    account = {"kind": "ServiceAccount", "name": "robot", "namespace": namespace}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
+    apply("v1", "ServiceAccount", "robot")
+    apply("rbac.authorization.k8s.io/v1", "RoleBinding", "robot", roleRef=role, subjects=[account])
+    first = issue("first")
+    command = {"command": "sh", "args": ["-c", f"echo once >> {log}; cat {current}"], "interactiveMode": "Never"}
+    encoded = base64.b64encode((credential.ca or "").encode()).decode()
+    config = {
+        "current-context": "robot",
+        "contexts": [{"name": "robot", "context": {"cluster": "c", "user": "robot"}}],
+        "clusters": [{"name": "c", "cluster": {"server": credential.host, "certificate-authority-data": encoded}}],
+        "users": [{"name": "robot", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", **command}}}],
+    }
+    (tmp_path / "kubeconfig").write_text(json.dumps(config))
+    access = AccessOptions(kubeconfig=str(tmp_path / "kubeconfig"))
+    robot = Client(resolve(access), on_unauthorized=lambda _refused: resolve(access))
+    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    eventually(lambda: robot.get(path).status, lambda status: status == 200)
+    issue("second")
+    client.delete(first, query={"propagationPolicy": "Background"})
+
+    def ask(_number: int) -> int:
+        deadline = time.monotonic() + 60
+        asked = 0
+        while log.read_text().count("once") < 2 or asked < 10:
+            assert time.monotonic() < deadline, "the first token is still accepted"
+            asked += 1
+            robot.get(path)
+        return asked
+
+    with ThreadPoolExecutor(8) as pool:
+        assert min(pool.map(ask, range(8))) >= 10
+    assert log.read_text() == "once\nonce\n"
 
 
 def test_a_certificate_that_is_not_trusted(credential: Credential) -> None:

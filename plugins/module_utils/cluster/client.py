@@ -77,6 +77,9 @@ APPLY_PATCH = "application/apply-patch+yaml"
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
 
+_QUESTIONS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
+"""What is posted here is answered and not stored."""
+
 # What YAML's reader refuses or takes for a line break inside a quoted text although JSON allows it as it is.
 _NOT_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
@@ -102,7 +105,7 @@ class Client:
     :param workers: threads that use it at the same time; so many connections are kept open.
     :param files: folder with mode 0700 in which a client certificate is written, mode 0600; without it one is made
         when needed, and removed with the client.
-    :param on_unauthorized: gives a fresh login when the server no longer accepts this one; called once per login.
+    :param on_unauthorized: gives a fresh login for the one that the server no longer accepts; called once per login.
     :param retry_window: seconds, see ``RETRY_WINDOW``.
     :param reads_only: send nothing but reads: no dry run, and no question that is asked with a POST.
     """
@@ -114,7 +117,7 @@ class Client:
         impersonate: str = "",
         workers: int = 8,
         files: Path | None = None,
-        on_unauthorized: Callable[[], Credential] | None = None,
+        on_unauthorized: Callable[[Credential], Credential] | None = None,
         retry_window: float = RETRY_WINDOW,
         answered: bool = False,
         reads_only: bool = False,
@@ -319,7 +322,7 @@ class Client:
         url = f"{path}?{urlencode(query)}" if query else path
         data = body if isinstance(body, bytes) or body is None else _json(body)
         headers = {"Accept": accept} if data is None else {"Accept": accept, "Content-Type": content_type}
-        repeatable = method != "POST" or "dryRun" in (query or {})
+        repeatable = method != "POST" or "dryRun" in (query or {}) or path.startswith(_QUESTIONS)
         start = time.monotonic()
         tries = 0
         unsure = False
@@ -416,7 +419,7 @@ class Client:
             return False
         with self._lock:
             if self._connection[0] is refused:
-                self._connect(self._on_unauthorized())
+                self._connect(self._on_unauthorized(refused))
         return True
 
     def _unreachable(self, problem: _NoAnswerError, method: str, repeatable: bool) -> UnreachableError:

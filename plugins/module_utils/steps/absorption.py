@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..cluster.client import JSON_PATCH, Client
+from ..cluster.client import Client
 from ..cluster.discovery import path_of
+from ..cluster.ownership_patch import patch_ownership
 from ..model.errors import ClusterError
 from ..model.managed_fields import (
     Entry,
@@ -166,12 +167,7 @@ def put_in_order(session: Session, path: str, live: Manifest, body: Manifest, it
         # An object without any entry gets the one of the unknown owner again, with everything in it.
         own = _entry(api_version, _fields_applied(session.acting, path, body, live))
     wanted = _united([*others, *([own] if own else [])])
-    patch = [
-        {"op": "add", "path": "/metadata/managedFields", "value": wanted},
-        {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
-    ]
-    query = {"fieldManager": FIELD_MANAGER}
-    reply: Manifest = session.acting.patch(path, patch, content_type=JSON_PATCH, query=query).body
+    reply = patch_ownership(session.acting, path, live, wanted)
     if _owners(reply["metadata"]["managedFields"]) != _owners(wanted):
         told = sorted({*item.absorbs, *(one.manager for one in item.repairs)})
         raise ClusterError(

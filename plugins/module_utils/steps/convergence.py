@@ -65,7 +65,11 @@ def begin(session: Session, name: str, progress: Progress) -> Beginning:
         raise error.about(addon=name) from error
     outcome.locked = True
     directory.save_outcome(outcome)
+    known = session.record(name).resource_version
     record = read_record(session, name)
+    if record and record.resource_version != known:
+        # Another run may have worked on it meanwhile, and brought kinds along.
+        session.rediscover()
     if record is None:
         raise ClusterError("its record was deleted during the run", addon=name, hint="run again")
     if name in info.protected:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..cluster.client import JSON_PATCH, ApiError, Client
+from ..cluster.client import ApiError, Client
+from ..cluster.ownership_patch import patch_ownership
 from ..model.errors import ClusterError
 from ..model.field_rules import Path
 from ..model.fields import NOTHING, value_at, with_value
@@ -75,11 +76,7 @@ def claim_leftovers(client: Client, path: str, live: Manifest, api_version: str,
     trees = [*([own.get("fieldsV1") or {}] if own else []), *(_tree(live, field) for field in fields)]
     entry = {**(own or fresh), "fieldsV1": union_of(trees)}
     others = [value for value in live["metadata"].get("managedFields") or [] if value != own]
-    patch = [
-        {"op": "replace", "path": "/metadata/managedFields", "value": [*_without(others, fields), entry]},
-        {"op": "replace", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
-    ]
-    reply: Manifest = client.patch(path, patch, content_type=JSON_PATCH, query={"fieldManager": FIELD_MANAGER}).body
+    reply = patch_ownership(client, path, live, [*_without(others, fields), entry])
     if any(not owners_of(reply, field) or owners_of_leftovers(reply, [field]) for field in fields):
         names = ", ".join(".".join(field) for field in fields)
         raise ClusterError(

@@ -100,11 +100,10 @@ class ObjectWriter:
         else:
             return created
         live = client.find(path)
+        if live is not None and (live["metadata"].get("labels") or {}).get(OWNER_LABEL) == self.addon:
+            return self._done(item, path, body, live, "somebody made it")
         if item.generated and live is not None:
             return None
-        if live is not None and (live["metadata"].get("labels") or {}).get(OWNER_LABEL) == self.addon:
-            self._refuse_unless_done(item, path, body, live, "somebody made it")
-            return live
         raise _moved(item, "somebody made it")
 
     def _replace(self, item: PlanItem, path: str, body: Manifest) -> Manifest | None:
@@ -170,41 +169,55 @@ class ObjectWriter:
     def _update(self, item: PlanItem, path: str, body: Manifest) -> Manifest:
         """Apply onto the very object that was planned; writes to its status in between do not matter."""
         version, expected = item.resource_version, item.fingerprint
-        writes = self._writes(item, path, body)
-        for _attempt in range(_GUARD_ATTEMPTS * len(writes)):
+        steps = self._steps(item, path, body)
+        for _attempt in range(_GUARD_ATTEMPTS * len(steps)):
+            write, manifest = steps[0]
             try:
-                written = writes[0](version)
+                written = write(version)
             except ApiError as error:
                 if not error.precondition_failed:
                     raise
-            else:
-                del writes[0]
-                if not writes:
-                    return written
-                # Controllers act on what we wrote at once; from here on the object is the one that was planned.
-                version, expected = resource_version_of(written), ""
-                continue
-            live = self.session.acting.find(path)
-            if live is None:
-                raise _moved(item, "it was deleted")
-            if live["metadata"]["uid"] != item.uid:
-                raise _moved(item, "it was deleted and made again")
-            if expected and fingerprint(self.session.key, live) != expected:
-                self._refuse_unless_done(item, path, body, live, "it was changed")
-                return live
-            version = resource_version_of(live)
+                live = self.session.acting.find(path)
+                if live is None:
+                    raise _moved(item, "it was deleted") from None
+                if live["metadata"]["uid"] != item.uid:
+                    raise _moved(item, "it was deleted and made again") from None
+                if not expected or fingerprint(self.session.key, live) == expected:
+                    version = resource_version_of(live)
+                    continue
+                written = self._done(item, path, manifest, live, "it was changed")
+            del steps[0]
+            if not steps:
+                return written
+            # Controllers act on what we wrote at once; from here on the object is the one that was planned.
+            version, expected = resource_version_of(written), ""
         raise _moved(item, "it changes all the time")
 
-    def _refuse_unless_done(self, item: PlanItem, path: str, body: Manifest, live: Manifest, what: str) -> None:
-        """A repeated request finds its own work done: then there is nothing left to apply.
+    def _done(self, item: PlanItem, path: str, body: Manifest | None, live: Manifest | None, what: str) -> Manifest:
+        """The live object, when a repeated request finds its own work done: then there is nothing left to apply.
 
+        :param body: what was applied, ``None`` for another kind of request.
         :raises PlanError: an apply would change something, so it was somebody else's work.
         """
-        if self.session.acting.apply(path, body, dry_run=True, force=True).body != live:
-            raise _moved(item, what)
+        for _attempt in range(_GUARD_ATTEMPTS):
+            if live is None or body is None:
+                break
+            would_be: Manifest = self.session.acting.apply(path, body, dry_run=True, force=True).body
+            # The reply tells the version that it was made from: a controller may have written its status in between.
+            if resource_version_of(would_be) == resource_version_of(live):
+                if would_be == live:
+                    return live
+                break
+            live = self.session.acting.find(path)
+        raise _moved(item, what)
 
-    def _writes(self, item: PlanItem, path: str, body: Manifest) -> list[Callable[[str], Manifest]]:
-        """What is written, one after the other, each to the object in the version that the one before left."""
+    def _steps(
+        self, item: PlanItem, path: str, body: Manifest
+    ) -> list[tuple[Callable[[str], Manifest], Manifest | None]]:
+        """What is written, one after the other, each to the object in the version that the one before left.
+
+        With each comes what it applies, if it is an apply.
+        """
         client = self.session.acting
 
         def ordered(version: str) -> Manifest:
@@ -235,7 +248,7 @@ class ObjectWriter:
 
         bodies = [manifest for manifest in (item.first, body) if manifest is not None]
         before = [*([ordered] if item.absorbs or item.repairs else []), *([cleared] if item.clears else [])]
-        return [*before, *map(applied, bodies)]
+        return [*((write, None) for write in before), *((applied(manifest), manifest) for manifest in bodies)]
 
 
 def _moved(item: PlanItem, what: str) -> PlanError:

@@ -192,16 +192,23 @@ class Session:
         """The cluster for a program, as the acting account; the file with the login is there only meanwhile."""
         credential = Credential.from_json(self._secrets["credential"])
         if credential.expires is not None and credential.expires < time.time() + _SOON:
-            credential = self._renewed()
+            credential = self._renewed(credential)
         # Its mode is 0600 from the start.
         with tempfile.NamedTemporaryFile("w", dir=self.directory.folder("credential"), suffix=".json") as file:
             json.dump(kubeconfig_of(credential), file)
             file.flush()
             yield Connection(Path(file.name), self.info.options.impersonate, secrets_of(credential))
 
-    def _renewed(self) -> Credential:
+    def _renewed(self, refused: Credential) -> Credential:
+        """The login that replaces one; of both identities and of all later steps, the first to need it gets it."""
         with self.mutex:
-            return resolve(decode(AccessOptions, self._secrets["access"]))
+            known = Credential.from_json(self._secrets["credential"])
+            if known != refused:
+                return known
+            credential = resolve(decode(AccessOptions, self._secrets["access"]))
+            self._secrets["credential"] = credential.to_json()
+            self.directory.write_json("credential.json", self._secrets)
+            return credential
 
 
 _sessions: dict[str, Session] = {}

@@ -199,6 +199,12 @@ def test_a_create_with_unknown_outcome_says_so(server: Server, client: Client) -
         client.post("/x", {})
 
 
+def test_a_question_that_is_posted_may_be_repeated(server: Server, client: Client) -> None:
+    server.answers = [Answer(RESET), DOWN, OK]
+
+    assert client.post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {}).status == 200
+
+
 THING = {"metadata": {"name": "a"}, "by": "us"}
 OTHERS = Answer(body={"metadata": {"name": "a"}, "by": "others"})
 OURS = Answer(body=THING)
@@ -411,7 +417,7 @@ def test_a_refused_login_is_renewed_once_for_all_threads(server: Server) -> None
     server.answers = [by_token]
     logins: list[Credential] = []
 
-    def log_in() -> Credential:
+    def log_in(_refused: Credential) -> Credential:
         logins.append(Credential(server.url, token="Bearer new"))
         return logins[-1]
 
@@ -429,7 +435,7 @@ def test_a_login_that_stays_refused(server: Server, renew: bool) -> None:
     credential = Credential(server.url, token="Bearer s3cret", source='user "me" of /k')
 
     with pytest.raises(CredentialError) as caught:
-        Client(credential, on_unauthorized=(lambda: credential) if renew else None).get("/x")
+        Client(credential, on_unauthorized=(lambda _refused: credential) if renew else None).get("/x")
 
     assert str(caught.value) == (
         f'the API server {server.url} does not accept the credentials of user "me" of /k.'

@@ -21,6 +21,7 @@ class Leases(Loopback):
     """A server that holds one Lease and checks its resourceVersion.
 
     :ivar answers_lost: how many of the next writes are carried out, and their answers lost.
+    :ivar every_other_lost: the same for every other write from now on, beginning with the next.
     :ivar away: every connection is closed without an answer, and nothing is done.
     :ivar seconds: that an answer takes.
     """
@@ -30,6 +31,7 @@ class Leases(Loopback):
         self.version = 0
         self.writes: list[str] = []
         self.answers_lost = 0
+        self.every_other_lost = False
         self.away = False
         self.seconds = 0.0
         super().__init__(self._answer)
@@ -41,11 +43,16 @@ class Leases(Loopback):
             exchange.close_connection = True
             return
         status, body = self._done(exchange.command, content)
-        if exchange.command != "GET" and self.answers_lost:
-            self.answers_lost -= 1
+        if exchange.command != "GET" and self._is_lost():
             exchange.close_connection = True
             return
         exchange.reply(status, json.dumps(body).encode(), "application/json")
+
+    def _is_lost(self) -> bool:
+        if self.every_other_lost:
+            return len(self.writes) % 2 == 1
+        self.answers_lost -= 1
+        return self.answers_lost >= 0
 
     def _done(self, method: str, content: Any) -> tuple[int, dict[str, Any]]:
         if method != "GET":
@@ -269,6 +276,23 @@ def test_a_write_whose_answer_is_lost_is_found_again(world: World, act: Act, los
     else:
         assert world.spec["holderIdentity"] == "run"
         lock.renew()
+
+
+@pytest.mark.parametrize("taken_over", [False, True])
+def test_every_write_is_carried_out_and_its_answer_lost(world: World, taken_over: bool) -> None:
+    """So each is repeated, and refused as it is done already."""
+    if taken_over:
+        world.lock("dead").acquire()
+        world.leases.writes.clear()
+    world.leases.every_other_lost = True
+    lock = world.lock("run", is_gone=lambda _process: True)
+
+    lock.acquire()
+    for _time in range(3):
+        lock.renew()
+    assert world.spec["holderIdentity"] == "run"
+    lock.release()
+    assert world.leases.lease is None
 
 
 def test_a_lock_that_is_taken_while_the_answer_to_our_create_is_lost(world: World) -> None:

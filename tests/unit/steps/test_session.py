@@ -9,6 +9,7 @@ import json
 import stat
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.json_fields import encode
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps import session as session_file
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.session import Session
+from tests.loopback import Exchange, Loopback
 from tests.unit.steps.made_run import MadeRun
 
 
@@ -62,6 +64,37 @@ def test_a_login_that_ends_is_made_anew(run: MadeRun, tmp_path: Path, seconds: f
     credential = Credential("https://10.0.0.1", token="Bearer old", expires=expires)
     with session(run, credential, AccessOptions(kubeconfig=str(file))).connection() as connection:
         assert json.loads(connection.kubeconfig.read_text())["users"][0]["user"] == {"token": token}
+
+
+def test_a_login_that_ends_midway_is_made_anew_once_for_the_whole_run(run: MadeRun, tmp_path: Path) -> None:
+    """For both identities, all their threads, and the processes of later steps."""
+    log = tmp_path / "logins"
+    program = tmp_path / "login"
+    credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "new"}}
+    program.write_text(f"#!/bin/sh\necho once more >> {log}\necho '{json.dumps(credential)}'\n")
+    program.chmod(0o700)
+    login = {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program), "interactiveMode": "Never"}
+
+    def answer(exchange: Exchange) -> None:
+        accepted = exchange.headers["Authorization"] == "Bearer new"
+        exchange.reply(200 if accepted else 401, b"{}", "application/json")
+
+    with Loopback(answer) as server:
+        config = {
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": server.url}}],
+            "users": [{"name": "u", "user": {"exec": login}}],
+        }
+        file = tmp_path / "kubeconfig"
+        file.write_text(json.dumps(config))
+        run.info.options.impersonate = "acts"
+        made = session(run, Credential(server.url, token="Bearer old"), AccessOptions(kubeconfig=str(file)))
+        clients = [made.caller, made.acting] * 8
+        with ThreadPoolExecutor(8) as pool:
+            assert {answer.status for answer in pool.map(lambda client: client.get("/x"), clients)} == {200}
+        assert Session(str(run.directory.path)).caller.get("/x").status == 200
+    assert log.read_text() == "once more\n"
 
 
 def test_b62_how_far_a_long_phase_is_is_told_and_nothing_of_a_short_one(
