@@ -67,7 +67,14 @@ class Fresh:
 
     def engine(self, kubeconfig: Path, impersonate: str = "") -> Engine:
         repository = self.scene.repository
-        return Engine(repository.path, repository.folder, kubeconfig, self.scene.cache, impersonate, OWN_PLACE)
+        return Engine(
+            repository.path,
+            repository.folder,
+            kubeconfig,
+            self.scene.cache,
+            impersonate=impersonate,
+            state_namespace=OWN_PLACE,
+        )
 
     @property
     def _access(self) -> AccessOptions:

@@ -50,7 +50,9 @@ def stage(new_scene: Callable[[str], Scene], bootstrapped: Cluster, kubectl: Kub
     kubectl.run("create", "namespace", name)
     kubectl.run("--namespace", name, "create", "serviceaccount", "acting")
     acting = account(name, "acting")
-    engine = Engine(scene.repository.path, scene.repository.folder, bootstrapped.kubeconfig, scene.cache, acting)
+    engine = Engine(
+        scene.repository.path, scene.repository.folder, bootstrapped.kubeconfig, scene.cache, impersonate=acting
+    )
     return Stage(scene.repository, engine, kubectl, audit, name, acting)
 
 
