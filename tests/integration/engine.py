@@ -190,6 +190,8 @@ def _converge(session: Session, name: str, progress: Progress) -> str:
 
 def _sync(session: Session, name: str, progress: Progress) -> None:
     beginning = begin(session, name, progress)
+    if beginning.skipped:
+        return
     if beginning.suspended:
         end(session, name, "Suspended", beginning.reason)
         return

@@ -20,6 +20,7 @@ _MESSAGE_LENGTH = 600
 _BAD_MANIFEST = ("failed to create typed patch object", "failed to convert new object")
 _TOO_LARGE = ("etcdserver: request is too large", "ResourceExhausted")
 _STORAGE_BUSY = ("etcdserver: leader changed", "etcdserver: no leader", "etcdserver: request timed out")
+_WEBHOOK = re.compile(r'failed calling webhook "([^"]*)"')
 _WEBHOOK_DOWN = ("failed calling webhook", "conversion webhook for")
 _NO_GROWTH = "only dynamically provisioned pvc can be resized"
 _CONFLICT = re.compile(r'^conflict with "(.+?)"(?: with subresource "(.+?)")?(?: using (\S+))?')
@@ -218,6 +219,12 @@ class ApiError(ClusterError):
     @property
     def webhook_unavailable(self) -> bool:
         return self.status == 500 and self._says(*_WEBHOOK_DOWN)
+
+    @property
+    def webhook(self) -> str:
+        """The name of the admission webhook that could not be called; empty when it is not about one."""
+        found = _WEBHOOK.search(self.text) if self.webhook_unavailable else None
+        return found[1] if found else ""
 
     @property
     def quota_contended(self) -> bool:

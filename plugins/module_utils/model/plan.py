@@ -100,8 +100,9 @@ class PlanItem:
 
     ``immutable`` names the fields that the server does not let change. With action ``replace`` the object is deleted
     and made anew; ``cascade`` is the propagation policy of that deletion. ``held_by`` names the object that can't be
-    changed and that this one needs. ``forbidden`` tells that a right is missing to look at it or to dry-run it.
-    ``layer`` counts from 1: what the object waits for is in the layers before.
+    changed and that this one needs. ``in_the_way`` is the webhook configuration that refuses the object for now, and
+    that a sync changes or deletes before it comes to the object. ``forbidden`` tells that a right is missing to look at
+    it or to dry-run it. ``layer`` counts from 1: what the object waits for is in the layers before.
     """
 
     key: ObjectKey
@@ -131,6 +132,7 @@ class PlanItem:
     cascade: Cascade = ""
     held_by: str = ""
     forbidden: bool = False
+    in_the_way: ObjectKey | None = None
     layer: int = 0
     before: str = ""
     after: str = ""

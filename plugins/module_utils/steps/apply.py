@@ -28,6 +28,7 @@ from .lock import held
 from .object_graph import API_SERVICE, PREREQUISITES, ObjectOrder
 from .object_walk import ObjectWalk, Walked
 from .object_writes import ObjectWriter
+from .prune import prune_first
 from .readiness import readiness_watch, unready_error
 from .records import write_ahead
 from .session import Progress, Session
@@ -126,11 +127,23 @@ class _Application:
                 if problems.any:
                     raise self._error(problems)
                 self._wait_until_served(prerequisites)
+            rest = self._clear_the_way(rest)
             if rest:
                 self._verify_simulated(rest)
                 self._problems = self._walk(rest)
         finally:
             self._save()
+
+    def _clear_the_way(self, items: list[PlanItem]) -> list[PlanItem]:
+        """Change or delete the webhook configurations that refuse some of these objects; what is left to apply."""
+        keys = {item.in_the_way for item in items}
+        changing = [item for item in items if item.key in keys]
+        if changing and (problems := self._walk(changing)).any:
+            raise self._error(problems)
+        leaving = [item for item in self.plan.with_action("prune") if item.key in keys]
+        if leaving:
+            prune_first(self.session, self.name, leaving, self.renewal, self.progress)
+        return [item for item in items if item.key not in keys]
 
     def _walk(self, items: list[PlanItem]) -> Walked:
         with readiness_watch(self.session, self.name, self.renewal.lost) as watch:

@@ -25,7 +25,7 @@ PREREQUISITES: frozenset[GroupKind] = frozenset(
 """What is applied, and waited for, before everything else of an add-on."""
 
 _RBAC = "rbac.authorization.k8s.io"
-_WEBHOOKS: frozenset[GroupKind] = frozenset(
+WEBHOOKS: frozenset[GroupKind] = frozenset(
     ("admissionregistration.k8s.io", kind)
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 )
@@ -59,7 +59,7 @@ _RANKS: dict[GroupKind, int] = {
     ("", "PersistentVolume"): 2,
     ("", "PersistentVolumeClaim"): 3,
     ("", "Service"): 4,
-    **dict.fromkeys(_WEBHOOKS, 9),
+    **dict.fromkeys(WEBHOOKS, 9),
 }
 _DEFAULT_RANK = 5
 
@@ -96,7 +96,7 @@ class ObjectOrder:
         warnings = _without_cycles(edges)
         later = _after_webhooks(edges)
         others = [key for key in edges if key not in later]
-        for key in [key for key in later if key.group_kind in _WEBHOOKS]:
+        for key in [key for key in later if key.group_kind in WEBHOOKS]:
             need: Need = "ended" if links.answered(key) else "applied"
             edges[key] = {other: Edge(other, "webhooks come last", need) for other in others} | edges[key]
         return cls({key: list(after.values()) for key, after in edges.items()}, warnings)
@@ -216,7 +216,7 @@ class _Links:
             yield Edge(api, "serves its kind", "ready")
         if definition and (service := _service_of(_conversion(self._objects[definition]))):
             yield from self._answers(service, "converts its kind")
-        if key.group_kind in _WEBHOOKS:
+        if key.group_kind in WEBHOOKS:
             for service in filter(None, _services_of(manifest)):
                 yield from self._answers(service, "answers it")
         if key.group_kind == API_SERVICE and (service := _service_key(spec.get("service"))):
@@ -273,7 +273,7 @@ def _after_webhooks(edges: Edges) -> set[ObjectKey]:
         for blocker in after:
             dependents.setdefault(blocker, []).append(key)
     found: set[ObjectKey] = set()
-    waiting = [key for key in edges if key.group_kind in _WEBHOOKS]
+    waiting = [key for key in edges if key.group_kind in WEBHOOKS]
     while waiting:
         key = waiting.pop()
         if key not in found:

@@ -45,6 +45,7 @@ from .replacements import plan_change_in_place
 from .schemas import Schemas
 from .session import Progress, Session
 from .shown_states import States
+from .webhooks_in_the_way import WebhooksInTheWay
 
 _READ_ATTEMPTS = 4
 
@@ -74,6 +75,7 @@ class SourcePlanner:
         self._kinds = list(kinds_brought(brought))
         self._schemas = Schemas(self.session, brought)
         self._bodies = Bodies(self.session, self.bundle.name, self._schemas, brought)
+        self._in_the_way = WebhooksInTheWay(self.session, self.bundle)
         self._clashes = bundle_faults(item.manifest for item in self.bundle.objects)
         self._hides_fields = bool(self.session.directory.definition(self.bundle.name).definition.mask)
         # Namespaces that this add-on, or one that it depends on, creates.
@@ -388,6 +390,11 @@ class SourcePlanner:
             else:
                 made.reason = f"namespace {key.namespace} is being deleted{self._held(key.namespace)}"
                 made.reason += ". Nothing here makes it anew: wait until it is gone, then create it"
+        elif webhooks := self._in_the_way.of(error):
+            self._simulate(
+                made, item, f"{webhooks.key} refuses it while nobody answers, and {webhooks.what} with this run"
+            )
+            made.in_the_way = webhooks.key
         elif not error.retryable and key.group_kind in self._changing_kinds:
             # The schema that refuses it is not the one that it will meet.
             self._simulate(made, item, f"the definition of {key.kind} changes with this run")

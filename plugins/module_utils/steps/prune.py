@@ -61,6 +61,15 @@ def prune(session: Session, name: str, progress: Progress) -> list[PlanItem]:
             return _Deletion(session, name, items, renewal, departures, progress).run()
 
 
+def prune_first(session: Session, name: str, items: list[PlanItem], renewal: Renewal, progress: Progress) -> None:
+    """Delete what stands in the way of applying; the inventory is written ahead and the lock held.
+
+    :raises PlanError: as ``prune``.
+    """
+    with Departures(session.acting) as departures:
+        _Deletion(session, name, items, renewal, departures, progress).run()
+
+
 def prunable(plan: Plan, outcome: Outcome) -> list[PlanItem]:
     """Prune items without those whose uid was just applied: one object can be served in two API groups (observed)."""
     done = {item.key for item in outcome.pruned}

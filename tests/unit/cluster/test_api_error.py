@@ -539,3 +539,16 @@ def test_a_create_is_repeated_only_when_nothing_was_done(
 )
 def test_what_the_server_failed_over_is_no_refusal(code: int, text: str, final: bool) -> None:
     assert ApiError(code, status(code, text)).is_final is final
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "webhook"),
+    [
+        (500, 'Internal error occurred: failed calling webhook "a.x.io": failed to call webhook: refused', "a.x.io"),
+        (500, "conversion webhook for x.io/v1, Kind=X failed: connection refused", ""),
+        (500, "etcdserver: leader changed", ""),
+        (400, 'admission webhook "a.x.io" denied the request: failed calling webhook "b.x.io"', ""),
+    ],
+)
+def test_the_webhook_that_could_not_be_called_is_named(code: int, text: str, webhook: str) -> None:
+    assert ApiError(code, status(code, text)).webhook == webhook
