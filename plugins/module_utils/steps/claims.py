@@ -89,7 +89,8 @@ def _spare_what_others_hold(session: Session, name: str, pruned: list[PlanItem],
     uids: dict[str, str] = {}
     for other in claims.sources.keys() - {name}:
         planned = session.directory.plan(other)
-        uids |= {item.uid: other for item in (planned.items if planned else []) if item.action not in ("prune", "keep")}
+        here = [item.uid for item in (planned.items if planned else []) if item.action not in ("prune", "keep")]
+        uids |= {uid: other for uid in here if uid}
     for item in pruned:
         absent = [
             other
@@ -147,6 +148,4 @@ def _why_absent(session: Session, owner: str) -> str:
 def _block(item: PlanItem, reason: str) -> None:
     item.action, item.verdict, item.reason = "blocked", "verified", reason
     # Not just left out: the add-on is to be sorted out before anything of it is written.
-    item.immutable, item.held_by = [], ""
-    # Whatever else holds it back concerns this add-on alone; this does not.
     item.immutable, item.held_by = [], ""

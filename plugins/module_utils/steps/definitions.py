@@ -372,6 +372,7 @@ def _source(checkout: Checkout, sourced: SourcedDefinition, record: Record | Non
 
 def _recall(client: Client, info: RunInfo, records: dict[str, Record]) -> None:
     """Plan add-ons that return with what their tombstones kept; their records get it under the lock."""
+    hidden = []
     for name in list(info.order):
         record = records.setdefault(name, Record(name))
         if not record.fresh:
@@ -381,9 +382,14 @@ def _recall(client: Client, info: RunInfo, records: dict[str, Record]) -> None:
         except ApiError as error:
             if not (error.forbidden and info.check):
                 raise
+            hidden.append(name)
         except DocumentError as error:
             info.order.remove(name)
             info.invalid.append(InvalidDefinition("", name, str(error)))
+    if hidden:
+        info.warnings.append(
+            f"tombstones of {listed(hidden, 3)} may not be read: if they were here before, a sync goes on from them"
+        )
 
 
 def _refuse_from_elsewhere(info: RunInfo, records: dict[str, Record]) -> None:

@@ -90,6 +90,9 @@ def test_typed_files_there_and_back(parent: Path) -> None:
     assert (opened.info, opened.definition("web")) == (written, sourced)
     assert (opened.bundle("web"), list(opened.bundles())) == (bundle, [bundle])
     assert opened.records() == {"web": Record("web", status={"x": 1})}
+    opened.save_record(Record("web", status={"x": 2}))
+    opened.save_record(Record("new"))
+    assert opened.records() == {"web": Record("web", status={"x": 2}), "new": Record("new")}
 
 
 def test_what_is_not_there(parent: Path) -> None:

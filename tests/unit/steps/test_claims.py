@@ -10,7 +10,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.bundle im
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.inventory import EntryState
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import Action, PlanItem
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.claims import Claims, settle_claims
-from tests.unit.steps.made_run import MadeRun, config, inventory, item, synced
+from tests.unit.steps.made_run import MadeRun, config, inventory, item, key, synced
 
 ASK = '. To take it from there, annotate it in the source with rendimiento.ai/adopt: "true"'
 
@@ -39,6 +39,28 @@ def test_an_object_that_moves_is_not_pruned(run: MadeRun) -> None:
     run.add("other", objects=[config("a")])
     made = settled(run, "app", item("a", "prune", owner="app"))
     assert (made.action, made.reason) == ("keep", "moves to add-on other")
+
+
+def test_an_object_that_moves_under_another_api_group_is_not_pruned(run: MadeRun) -> None:
+    """One object can be served in two API groups; only its uid tells."""
+    moved = item("a", "adopt", key=key("a", "Event", "events.k8s.io"), owner="app", uid="one")
+    run.add("other", objects=[config("b")], items=[moved])
+    made = settled(run, "app", item("a", "prune", key=key("a", "Event"), owner="app", uid="one"))
+    assert (made.action, made.reason) == ("keep", "moves to add-on other")
+
+
+@pytest.mark.parametrize(("state", "action"), [("pending", "keep"), ("applied", "keep"), ("stale", "prune")])
+def test_what_an_add_on_without_a_plan_has_is_not_pruned(run: MadeRun, state: EntryState, action: str) -> None:
+    run.add_record("broken", synced(objects=inventory(a=state))).add_invalid("broken")
+    made = settled(run, "app", item("a", "prune", owner="app"))
+    assert made.action == action
+    assert made.reason == ("add-on broken has it, too, whose definition is invalid" if action == "keep" else "")
+
+
+def test_what_is_kept_for_good_is_not_said_to_move(run: MadeRun) -> None:
+    run.add("other", objects=[config("a")])
+    made = settled(run, "app", item("a", "keep", owner="app", reason="protected", kept_as="retained"))
+    assert made.reason == "protected"
 
 
 @pytest.mark.parametrize("action", ["prune", "keep"])

@@ -55,6 +55,8 @@ def plan(*items: PlanItem, gone: tuple[ObjectKey, ...] = ()) -> Plan:
         ({"a": "applied"}, plan(item("a", "prune")), done(gone=[key("a")]), {}),
         ({"a": "applied", "b": "applied"}, plan(gone=(key("a"),)), None, {"b": ("applied", "7")}),
         ({}, plan(gone=(key("a"),)), NOTHING, {}),
+        # Found by its label after the record was lost.
+        ({}, plan(item("a", "keep", kept_as="stale", uid="uid")), NOTHING, {"a": ("stale", "")}),
         # Nothing in the plan about it: stays.
         ({"a": "stale"}, plan(), done(), {"a": ("stale", "7")}),
     ],
