@@ -88,14 +88,14 @@ counts:
     - How many objects were applied, by the action that the plan had for them, which is V(create), V(update), V(adopt)
       or V(replace). What does not occur is left out.
     - In a template, write C(counts["update"]), since C(counts.update) is a method of the dictionary.
-  returned: success
+  returned: always, V(null) when the module fails
   type: dict
   sample:
     create: 12
     update: 1
 objects:
   description: The objects that were applied; in check mode, those that would be.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample:
@@ -109,7 +109,7 @@ diff:
     - A second C(prepared) entry tells whose fields are taken, left, absorbed or removed, and what the server warns of.
     - A last C(prepared) entry counts the objects that are not shown.
     - The header is the object with its action and verdict.
-  returned: in diff mode, when something was applied
+  returned: always, empty without diff mode
   type: list
   elements: dict
 """

@@ -117,7 +117,7 @@ EXAMPLES = r"""
 RETURN = r"""
 objects:
   description: All objects that the bootstrap takes care of; with O(state=absent) those that there were.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample:
@@ -133,32 +133,32 @@ objects:
     - Secret rendimiento-system/addon-key
 created:
   description: Those that were not there; in check mode, those that would be created.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample: []
 updated:
   description: Those that differed; in check mode, those that would be updated.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample:
     - CustomResourceDefinition addons.rendimiento.ai
 removed:
   description: Those that were deleted; in check mode, those that would be deleted.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample: []
 kept:
   description: Those that stay with O(state=absent), and why.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample: []
 diff:
   description: One entry per object that was, or would be, created, updated or deleted. Secrets are masked.
-  returned: in diff mode, when something changed
+  returned: always, empty without diff mode
   type: list
   elements: dict
   contains:

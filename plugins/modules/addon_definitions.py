@@ -163,7 +163,7 @@ EXAMPLES = r"""
           rendimiento.addons.addon_status:
             run: "{{ opened.run }}"
             state: summary
-          when: opened.run is defined
+          when: opened.run is not none
 
 - name: Read the definitions of another cluster's folder at a tag, two add-ons only
   rendimiento.addons.addon_definitions:
@@ -180,32 +180,32 @@ EXAMPLES = r"""
 RETURN = r"""
 run:
   description: The run directory, for the option O(rendimiento.addons.addon_render#module:run) of all other steps.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: /run/user/1000/rendimiento-addons-x3k9_a1b
 commit:
   description: The commit that was read.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: 4c9a1c3f8f0a4b7d9e2f6a5b3c1d0e9f8a7b6c5d
 server:
   description: The API server.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: https://203.0.113.10:6443
 server_version:
   description: Its version.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: v1.37.0
 context:
   description: The context of the kubeconfig by which the API server was found, empty when it was found otherwise.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: production
 names:
   description: The add-ons of the run with a valid definition, dependencies first.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample:
@@ -213,7 +213,7 @@ names:
     - postgres-clusters
 addons:
   description: What a play may want to know of each of RV(names), by name.
-  returned: success
+  returned: always, V(null) when the module fails
   type: dict
   contains:
     phase:
@@ -246,7 +246,7 @@ addons:
       suspended: false
 invalid:
   description: Files that break a rule.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: dict
   contains:
@@ -265,7 +265,7 @@ invalid:
       reason: "addons/dashboard.yaml: prun: unknown field. Did you mean prune?"
 ignored:
   description: What else is in the folder and was not read, folders with a slash.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample:
@@ -273,13 +273,13 @@ ignored:
     - drafts/
 removed:
   description: Add-ons that have a record from this folder, but no file any more.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample: []
 written:
   description: Records that were created or updated; in check mode, those that would be.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample:

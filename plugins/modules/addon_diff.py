@@ -74,7 +74,7 @@ EXAMPLES = r"""
 RETURN = r"""
 path:
   description: The plan file.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: /run/user/1000/rendimiento-addons-x3k9_a1b/plan/dashboard.json
 counts:
@@ -83,27 +83,27 @@ counts:
       V(prune), V(keep), V(unchanged) and V(blocked), and how many of them are V(unknown). What does not occur is left
       out.
     - In a template, write C(counts["update"]), since C(counts.update) is a method of the dictionary.
-  returned: success
+  returned: always, V(null) when the module fails
   type: dict
   sample:
     create: 1
     unchanged: 13
 pending:
   description: Whether a sync would change something, or can't tell.
-  returned: success
+  returned: always, V(null) when the module fails
   type: bool
   sample: true
 comparable:
   description:
     - Whether RV(digest) can be compared with that of another run. V(false) when the cluster's key could not be read
       and a random one was used.
-  returned: success
+  returned: always, V(null) when the module fails
   type: bool
   sample: true
 digest:
   description: A keyed hash over the whole plan, that is the objects, the live state they were compared with, and all
     actions.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: 5e0f7c1b9a3d4e2f8c6b1a0d9e8f7c6b
 gate:
@@ -111,18 +111,18 @@ gate:
     - What holds the plan back, empty when nothing does.
     - V(refused) when an object is blocked or unknown, V(hooks) when there are hooks that this version can't run,
       V(adoption) when it would take over what already runs, V(manual-sync) when changes wait for a sync request.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: adoption
 gate_reason:
   description: The same in a sentence.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: >-
     already in the cluster and not this add-on's: Deployment monitoring/dashboard. Set adopt: true to take them over
 replanned:
   description: Why the stored plan was replaced by this new one, empty when it was not.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: postgres-operator, which it depends on, changed in this run
 layers:
@@ -159,7 +159,7 @@ diff:
     - A second C(prepared) entry tells whose fields are taken, left, absorbed or removed, and what the server warns of.
     - A last C(prepared) entry counts the objects that are not shown.
     - The header is the object with its action and verdict.
-  returned: in check and diff mode, when there is such an object
+  returned: always, empty without check and diff mode
   type: list
   elements: dict
 """

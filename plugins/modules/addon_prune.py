@@ -53,14 +53,14 @@ EXAMPLES = r"""
 RETURN = r"""
 deleted:
   description: The objects that were deleted; in check mode, those that would be.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample:
     - ConfigMap monitoring/old-boards
 kept:
   description: The objects that left the source and stay.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: dict
   contains:
@@ -80,7 +80,7 @@ diff:
       C(prepared) instead, with lines to show as they are, when the texts are long or do not differ.
     - A last C(prepared) entry counts the objects that are not shown.
     - The header is the object with its action and verdict.
-  returned: in diff mode, when something was deleted
+  returned: always, empty without diff mode
   type: list
   elements: dict
 """

@@ -63,49 +63,49 @@ EXAMPLES = r"""
 RETURN = r"""
 path:
   description: The bundle file.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: /run/user/1000/rendimiento-addons-x3k9_a1b/bundle/dashboard.json
 source:
   description: The kind of source, V(helm), V(kustomize) or V(plain).
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: plain
 commit:
   description: The commit that the source was read at.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: 4c9a1c3f8f0a4b7d9e2f6a5b3c1d0e9f8a7b6c5d
 revision:
   description: What people call the source, a chart's name and version, or the commit in short.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: longhorn-1.10.2
 digest:
   description: A keyed hash over all objects and hooks. Equal digests mean equal content, in the same cluster.
-  returned: success
+  returned: always, V(null) when the module fails
   type: str
   sample: 5e0f7c1b9a3d4e2f8c6b1a0d9e8f7c6b
 objects:
   description: How many objects there are, without hooks.
-  returned: success
+  returned: always, V(null) when the module fails
   type: int
   sample: 14
 hooks:
   description: The Helm hooks in the source.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample: []
 from_cache:
   description: Whether the source was rendered from the same inputs before, so that nothing had to be rendered.
-  returned: success
+  returned: always, V(null) when the module fails
   type: bool
   sample: true
 started:
   description:
     - The calls of C(helm) and C(kustomize) that the render took, also when it was made by an earlier call in this run.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: str
   sample:

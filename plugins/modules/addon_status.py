@@ -221,7 +221,7 @@ message:
 addons:
   description: The add-ons of the run, by name. The same is set as the stat C(addon_summary), and written to
     O(summary_file).
-  returned: if O(state=summary) and it does not fail
+  returned: if O(state=summary), V(null) when it fails
   type: dict
   contains:
     phase:

@@ -29,7 +29,7 @@ from ansible.utils.display import Display
 
 from ..module_utils.cluster.kubeconfig_files import VAULT_HEADER, refuse_content
 from ..module_utils.entry_points.interruption import interruptible
-from ..module_utils.entry_points.invocation import EntryPoint, Invocation
+from ..module_utils.entry_points.invocation import EntryPoint, Invocation, failed
 from ..module_utils.entry_points.module import missing_library
 from ..module_utils.entry_points.options import FILE_OPTIONS
 from ..module_utils.model.errors import AddonError
@@ -65,12 +65,15 @@ class AddonAction(ActionBase):
         """Before anything logs the arguments; of a loop, the items are not shown either: each may be such a secret."""
         if self._task.loop is not None:
             display.error(str(error), wrap_text=False)
-        return {"failed": True, "msg": str(error), "_ansible_no_log": self._task.loop is not None}
+        return {**self._failed(str(error)), "_ansible_no_log": self._task.loop is not None}
+
+    def _failed(self, message: str) -> dict[str, Any]:
+        return failed(self.ENTRY_POINT, self._task.args, message)
 
     def _run_here(self) -> dict[str, Any]:
         missing = missing_library()
         if missing:
-            return {"failed": True, "msg": missing}
+            return self._failed(missing)
         environment: dict[str, str] = {}
         self._compute_environment_string(environment)
         os.environ.update(environment)
@@ -83,7 +86,7 @@ class AddonAction(ActionBase):
         try:
             decrypted = self._decrypted(validated.validated_parameters)
         except AnsibleError as error:
-            return self._masked({"failed": True, "msg": str(error)}, validated)
+            return self._masked(self._failed(str(error)), validated)
         invocation = Invocation(
             check=bool(self._task.check_mode),
             diff=bool(self._task.diff),
@@ -96,7 +99,7 @@ class AddonAction(ActionBase):
             with interruptible(parameters.get("run")):
                 result = self.ENTRY_POINT.call(parameters, invocation).to_ansible()
         except AddonError as error:
-            result = {"failed": True, "msg": str(error)}
+            result = self._failed(str(error))
         twice = [f"Both option {one['option']} and its alias {one['alias']} are set." for one in validated._warnings]
         warnings = [*twice, *result.get("warnings", [])]
         return self._masked({**result, "warnings": warnings} if warnings else result, validated)

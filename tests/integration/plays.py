@@ -7,6 +7,7 @@ another name, so there the action ships its module.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,23 @@ class Plays(Playbooks):
 
     seconds_at_most = 600
 
-    def play(self, *tasks: Mapping[str, Any], way: str = LOCAL, verbosity: int = 0, **more: Any) -> PlaybookResult:
-        """Run these tasks; ``more`` are other parts of the play, such as ``roles`` or ``environment``."""
+    def play(
+        self,
+        *tasks: Mapping[str, Any],
+        way: str = LOCAL,
+        verbosity: int = 0,
+        surroundings: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> PlaybookResult:
+        """Run these tasks; ``more`` are other parts of the play, such as ``roles`` or ``environment``.
+
+        :param surroundings: environment variables of ``ansible-playbook`` itself.
+        """
         variables = {"ansible_connection": way, **more.pop("vars", {})}
         play = {"hosts": "localhost", "gather_facts": False, "vars": variables, "tasks": list(tasks), **more}
         file = self.scratch / "play.yml"
         file.write_text(yaml.safe_dump([play], sort_keys=False))
-        return self.run(str(file), {}, verbosity=verbosity)
+        return self.run(str(file), {}, verbosity=verbosity, environment=surroundings)
 
     def sync(self, way: str, options: Mapping[str, Any]) -> PlaybookResult:
         """The collection's own playbook, each of its steps in this way."""
@@ -54,7 +65,7 @@ def step(module: str, **arguments: Any) -> dict[str, Any]:
 
 
 def messages(result: PlaybookResult) -> Sequence[str]:
-    """The messages of failed tasks, ignored ones included."""
-    lines = result.output.splitlines()
-    found = (line.partition("FAILED! => ")[2] for line in lines if line.startswith("fatal: "))
-    return [json.loads(each)["msg"] for each in found]
+    """The messages of failed tasks, ignored ones included, but for those of loops."""
+    decoder = json.JSONDecoder()
+    places = (found.end() for found in re.finditer(r"^fatal: .*?FAILED! => ", result.output, re.MULTILINE))
+    return [decoder.raw_decode(result.output, place)[0]["msg"] for place in places]

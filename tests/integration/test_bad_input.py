@@ -140,7 +140,7 @@ def ready(scene: Scene) -> Scene:
     return scene
 
 
-def test_an_api_server_that_can_not_be_reached(ready: Scene, bootstrapped: Cluster, tmp_path: Path) -> None:
+def test_b64_an_api_server_out_of_reach_is_failed(ready: Scene, bootstrapped: Cluster, tmp_path: Path) -> None:
     kubeconfig = changed_kubeconfig(bootstrapped, tmp_path, server="https://127.0.0.1:9")
     expect(ready.sync(kubeconfig=str(kubeconfig)), "https://127.0.0.1:9", "refused", "addon_kubeconfig")
 
@@ -173,7 +173,7 @@ def test_records_that_may_not_be_written(ready: Scene) -> None:
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
-def test_a_repository_that_can_not_be_read(ready: Scene, options: dict[str, Any], parts: list[str]) -> None:
+def test_b64_arguments_that_lead_nowhere_are_failed(ready: Scene, options: dict[str, Any], parts: list[str]) -> None:
     expect(ready.sync(**options), *parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from local_cluster import Cluster
 from tests.integration.clusters import running_cluster
@@ -22,6 +24,7 @@ from tests.integration.plays import LOCAL, SHIPPED, TARGETS, Plays, messages, st
 from tests.integration.secrecy import note
 
 MODULES = sorted(path.stem for path in (ROOT / "plugins" / "modules").glob("addon_*.py"))
+ENTRY_POINTS = "ansible_collections.rendimiento.addons.plugins.module_utils.entry_points"
 WAYS = (LOCAL, SHIPPED)
 TABLE = re.compile(r"^add-on +phase .*\n(?:\S+ {2,}.*\n)+", re.MULTILINE)
 
@@ -173,6 +176,105 @@ def test_an_interpreter_without_the_libraries_says_what_to_install(plays: Plays,
     for each in told:
         assert "Failed to import the required Python library (kubernetes)" in each
         assert str(bare / "bin" / "python") in each
+
+
+def run_of(mode: str, **definitions: Any) -> list[dict[str, Any]]:
+    """Every step of a run; what each returned is kept as ``<mode>_<step>``, and the play goes on whatever happens."""
+    check, run = mode == "check", f"{{{{ {mode}_definitions.run }}}}"
+    about = {"run": run, "name": "b70"}
+    steps = {
+        "definitions": step("addon_definitions", **definitions),
+        "render": step("addon_render", **about),
+        "render_without_helm": step("addon_render", run=run, name="b70-chart"),
+        "diff": {**step("addon_diff", **about), "diff": True},
+        "diff_without_render": step("addon_diff", run=run, name="b70-chart"),
+        "queue": step("addon_status", run=run, state="queue"),
+        "begin": step("addon_status", **about, state="begin"),
+        "apply": {**step("addon_apply", **about), "diff": True},
+        "apply_without_plan": step("addon_apply", run=run, name="b70-chart"),
+        "prune": step("addon_prune", **about),
+        "prune_without_plan": step("addon_prune", run=run, name="b70-chart"),
+        "end": step("addon_status", **about, state="end", phase="Synced"),
+        "release": step("addon_status", **about, state="release"),
+        "summary_failed": step("addon_status", run=run, state="summary", keep_run=True),
+        "summary": step("addon_status", run=run, state="summary", fail_on=[]),
+        "render_without_run": step("addon_render", **about),
+        "begin_without_run": step("addon_status", **about, state="begin"),
+        "summary_without_run": step("addon_status", run=run, state="summary"),
+    }
+    return [{**task, "register": f"{mode}_{name}", "check_mode": check} for name, task in steps.items()]
+
+
+def returned_by(task: dict[str, Any]) -> set[str]:
+    """What the documentation says that a task of ``run_of`` returns."""
+    ((module, arguments),) = ((name, value) for name, value in task.items() if name.startswith("rendimiento."))
+    names = importlib.import_module(f"{ENTRY_POINTS}.{module.rpartition('.')[2]}").RETURNS
+    return set(names[arguments["state"]] if "state" in arguments else names)
+
+
+@pytest.mark.parametrize("way", [LOCAL, pytest.param(SHIPPED, marks=pytest.mark.long)])
+def test_b70_the_same_values_in_check_mode_on_failure_and_without_rights(
+    way: str, own: Cluster, plays: Plays, tmp_path: Path
+) -> None:
+    kubectl = Kubectl(own.programs["kubectl"], own.kubeconfig)
+    repository = Repository(tmp_path / "gitops")
+    repository.addon("b70", config_map("b70"), namespace="default")
+    repository.write("b70-chart/Chart.yaml", "{apiVersion: v2, name: chart, version: 0.1.0}")
+    repository.define("b70-chart", namespace="default")
+    repository.commit()
+    nobody = tmp_path / "nobody"
+    kubectl.run("--namespace=default", "create", "serviceaccount", f"nobody-{way}")
+    kubectl.run("--namespace=default", "delete", "configmap", "b70", "--ignore-not-found")
+    login = yaml.safe_load(own.kubeconfig.read_text())
+    token = kubectl.run("--namespace=default", "create", "token", f"nobody-{way}").strip()
+    nobody.write_text(yaml.safe_dump({**login, "users": [{"name": "admin", "user": {"token": token}}]}))
+    options = {"repo": str(repository.path), "kubeconfig": str(own.kubeconfig), "helm": "/nowhere/helm"}
+    modes = {
+        "check": run_of("check", **options),
+        "forbidden": run_of("forbidden", **{**options, "kubeconfig": str(nobody)}),
+        "real": run_of("real", **options),
+    }
+    kept = tmp_path / "kept.json"
+    names = [task["register"] for tasks in modes.values() for task in tasks]
+    # As later tasks of a playbook read results, without a filter that forgives what is not there.
+    reads = ["check_apply.objects | length == 1", "check_diff.diff | length == 1", "check_prune.diff | length == 0",
+             "check_summary.addons.b70.pruned == 0", "check_render_without_helm.objects is none",
+             "forbidden_definitions.names is none", "forbidden_diff.counts is none",
+             "forbidden_apply.diff | length == 0"]  # fmt: skip
+    bootstrap = {"kubeconfig": str(own.kubeconfig)}
+    everything = "{{ dict(names | zip(names | map('extract', vars))) | to_json }}"
+    result = plays.play(
+        {"rendimiento.addons.addon_bootstrap": {**bootstrap, "state": "absent", "purge": True}},
+        *modes["check"],
+        {"rendimiento.addons.addon_bootstrap": bootstrap},
+        *modes["forbidden"],
+        *modes["real"],
+        {"ansible.builtin.assert": {"that": reads}},
+        {"ansible.builtin.copy": {"dest": str(kept), "content": everything}, "vars": {"names": names}},
+        way=way,
+    ).succeeded()
+
+    assert "is undefined" not in result.output
+    results = json.loads(kept.read_text())
+    for tasks in modes.values():
+        for task in tasks:
+            found = results[task["register"]]
+            assert returned_by(task) <= found.keys(), task["register"]
+            if found.get("failed"):
+                assert found["msg"], "unknown needs a reason"
+                assert {found[name] for name in returned_by(task) - {"diff"}} == {None}
+    failed = {name for name, found in results.items() if found.get("failed")}
+    for mode in ("check", "real"):
+        assert {name for name in failed if name.startswith(mode)} == {
+            f"{mode}_{name}"
+            for name in ("render_without_helm", "diff_without_render", "apply_without_plan", "prune_without_plan",
+                         "summary_failed", "render_without_run", "begin_without_run", "summary_without_run")
+        }  # fmt: skip
+    assert "helm" in results["check_render_without_helm"]["msg"]
+    assert results["check_render"]["objects"] == results["real_render"]["objects"] == 1
+    assert results["check_definitions"]["server_version"]
+    assert {name for name in names if name.startswith("forbidden")} <= failed
+    assert "may not" in results["forbidden_definitions"]["msg"]
 
 
 def test_wrong_options_are_refused_in_the_same_words(plays: Plays) -> None:

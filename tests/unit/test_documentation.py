@@ -77,6 +77,15 @@ def test_return_values_are_those_of_the_result(name: str, documentation: dict[st
 
 
 @pytest.mark.parametrize("name", MODULES)
+def test_b70_what_a_failed_step_returns_as_unknown_is_what_it_returns_otherwise(name: str) -> None:
+    names = importlib.import_module(f"{ENTRY_POINTS}.{name}").RETURNS
+    known = set(names) if isinstance(names, tuple) else {one for each in names.values() for one in each}
+    assert known == returned_values(name) | ({"diff"} if name in SHOWS_DIFFS else set())
+    if not isinstance(names, tuple):
+        assert list(names) == argument_spec(name)["state"]["choices"]
+
+
+@pytest.mark.parametrize("name", MODULES)
 def test_attributes(name: str, documentation: dict[str, Any]) -> None:
     attributes = documentation[name]["doc"]["attributes"]
     assert attributes["check_mode"]["support"] == "full"

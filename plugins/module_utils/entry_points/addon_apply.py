@@ -14,6 +14,8 @@ ARGUMENT_SPEC = {
     "stage": {"type": "str", "choices": ["prerequisites", "all"], "default": "all"},
 }
 
+RETURNS = ("counts", "objects", "diff")
+
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     session, name, stage = open_session(parameters["run"]), parameters["name"], parameters["stage"]

@@ -37,6 +37,8 @@ ARGUMENT_SPEC: dict[str, Any] = {
     "viewer_subjects": _SUBJECTS,
 }
 
+RETURNS = ("objects", "created", "updated", "removed", "kept", "diff")
+
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     access, namespace = access_options(parameters, invocation), parameters["state_namespace"]

@@ -27,6 +27,11 @@ ARGUMENT_SPEC = {
     "cache_dir": {"type": "path", "default": ""},
 }
 
+RETURNS = (
+    *("run", "commit", "server", "server_version", "context"),
+    *("names", "addons", "invalid", "ignored", "removed", "written"),
+)
+
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     opened = read_definitions(

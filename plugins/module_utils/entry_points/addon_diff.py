@@ -18,6 +18,8 @@ _WARNINGS = 20
 _LAYERS = 50
 _NAMES = 10
 
+RETURNS = ("path", "counts", "pending", "comparable", "digest", "gate", "gate_reason", "replanned", "diff")
+
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     session, name = open_session(parameters["run"]), parameters["name"]

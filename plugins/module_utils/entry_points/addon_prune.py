@@ -10,6 +10,8 @@ from .options import STEP_SPEC
 
 ARGUMENT_SPEC = STEP_SPEC
 
+RETURNS = ("deleted", "kept", "diff")
+
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     session, name = open_session(parameters["run"]), parameters["name"]

@@ -9,6 +9,8 @@ from .options import STEP_SPEC
 
 ARGUMENT_SPEC = STEP_SPEC
 
+RETURNS = ("path", "source", "commit", "revision", "digest", "objects", "hooks", "from_cache", "started")
+
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     session = open_session(parameters["run"])

@@ -37,6 +37,16 @@ REQUIRED_IF = [
     ("state", "release", ["name"]),
 ]
 
+_ENDED = ("phase", "message")
+RETURNS = {
+    "queue": ("converge", "skip"),
+    "begin": ("active", "removed", "uninstall", "suspended", "skip", "reason"),
+    "end": _ENDED,
+    "drop": _ENDED,
+    "release": _ENDED,
+    "summary": ("addons",),
+}
+
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
     session, name = open_session(parameters["run"]), parameters["name"]
@@ -85,5 +95,5 @@ def _summary(session: Session, parameters: Parameters) -> Result:
     summary = summarise(session, parameters["fail_on"], parameters["summary_file"] or "", parameters["keep_run"], files)
     if summary.failure:
         # Ansible prints the whole result of a failed task, and takes no statistics from it.
-        return Result(report=summary.table, failure=summary.failure)
+        return Result(values={"addons": None}, report=summary.table, failure=summary.failure)
     return Result(values={"addons": summary.addons}, report=summary.table, stats={"addon_summary": summary.addons})

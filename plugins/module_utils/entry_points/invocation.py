@@ -6,7 +6,7 @@ of the same name inside the controller; both do nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -44,12 +44,12 @@ class Invocation:
 class Result:
     """What a step gives back. ``values`` is returned under the documented names, ``report`` is shown as it is.
 
-    ``failure`` makes the task fail although the step ran to its end.
+    ``diff`` is ``None`` for steps that have none. ``failure`` makes the task fail although the step ran to its end.
     """
 
     changed: bool = False
     values: dict[str, Any] = field(default_factory=dict)
-    diff: list[dict[str, str]] = field(default_factory=list)
+    diff: list[dict[str, str]] | None = None
     report: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     stats: dict[str, Any] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Result:
     def to_ansible(self) -> dict[str, Any]:
         """The result dictionary of a module."""
         result: dict[str, Any] = {"changed": self.changed, **self.values}
-        if self.diff:
+        if self.diff is not None:
             result["diff"] = self.diff
         if self.report:
             result["report"] = self.report
@@ -76,8 +76,24 @@ class EntryPoint(Protocol):
 
     ARGUMENT_SPEC: dict[str, Any]
 
+    @property
+    def RETURNS(self) -> Sequence[str] | Mapping[str, Sequence[str]]:  # noqa: N802
+        """Names of all returned values, by ``state`` where that says what a step does."""
+
     def call(self, parameters: Parameters, invocation: Invocation) -> Result:
         """:raises AddonError: becomes a failed task with one line."""
+
+
+def failed(entry_point: EntryPoint, parameters: Parameters, message: str) -> dict[str, Any]:
+    """The result of a step that failed, as a module has it: the values of a success, none of them known.
+
+    So a later task that reads one does not fail for a name that is not there, after ``ignore_errors`` or in a rescue.
+    """
+    names = entry_point.RETURNS
+    if isinstance(names, Mapping):
+        names = names.get(str(parameters.get("state")), ())
+    nothing: dict[str, Any] = {name: [] if name == "diff" else None for name in names}
+    return {"changed": False, **nothing, "failed": True, "msg": message}
 
 
 def diff_of(items: list[PlanItem]) -> list[dict[str, str]]:

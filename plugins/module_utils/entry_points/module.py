@@ -9,7 +9,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 
 from ..model.errors import AddonError
 from .interruption import interruptible
-from .invocation import EntryPoint, Invocation
+from .invocation import EntryPoint, Invocation, failed
 
 LIBRARIES = {"kubernetes": "kubernetes", "yaml": "PyYAML", "jsonpatch": "jsonpatch", "jsonschema": "jsonschema"}
 """What the core imports, and the name under which it is installed."""
@@ -28,13 +28,13 @@ def run_module(entry_point: EntryPoint, **constraints: Any) -> None:
     module = AnsibleModule(argument_spec=entry_point.ARGUMENT_SPEC, supports_check_mode=True, **constraints)
     missing = missing_library()
     if missing:
-        module.fail_json(msg=missing)
+        module.exit_json(**failed(entry_point, module.params, missing))
     invocation = Invocation(check=module.check_mode, diff=module._diff, progress=lambda message: None)
     try:
         with interruptible(module.params.get("run")):
             result = entry_point.call(module.params, invocation).to_ansible()
     except AddonError as error:
-        module.fail_json(msg=str(error))
+        module.exit_json(**failed(entry_point, module.params, str(error)))
     for warning in result.pop("warnings", []):
         module.warn(warning)
     module.exit_json(**result)

@@ -34,6 +34,7 @@ def lines(count: int, **changed: str) -> str:
         (Result(changed=True, values={"run": "/x"}), {"changed": True, "run": "/x"}),
         (Result(diff=[{"prepared": "x"}], report=["r"], warnings=["w"]),
          {"changed": False, "diff": [{"prepared": "x"}], "report": ["r"], "warnings": ["w"]}),
+        (Result(diff=[]), {"changed": False, "diff": []}),
         (Result(stats={"a": 1}),
          {"changed": False, "ansible_stats": {"data": {"a": 1}, "per_host": False, "aggregate": True}}),
         (Result(changed=True, failure="why"), {"changed": True, "failed": True, "msg": "why"}),
