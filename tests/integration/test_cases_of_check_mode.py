@@ -83,7 +83,7 @@ class Steps:
 
     def diff(self, *titles: str) -> list[str]:
         """The diffs of these steps, each object's once."""
-        found = [json.dumps(each, sort_keys=True) for title in titles for each in self.results[title].diff]
+        found = [json.dumps(each, sort_keys=True) for title in titles for each in self.results[title].diff or []]
         return sorted(set(found))
 
 
