@@ -130,7 +130,7 @@ layers:
     - In which order everything that the add-on has is applied when all of it is. What is in one layer is applied at the
       same time, after what it waits for in the layers before.
     - Of each layer the first 10 objects are named. At most 50 layers are told.
-  returned: success
+  returned: always, V(null) when the module fails
   type: list
   elements: dict
   contains:

@@ -18,7 +18,7 @@ _WARNINGS = 20
 _LAYERS = 50
 _NAMES = 10
 
-RETURNS = ("path", "counts", "pending", "comparable", "digest", "gate", "gate_reason", "replanned", "diff")
+RETURNS = ("path", "counts", "pending", "comparable", "digest", "gate", "gate_reason", "replanned", "layers", "diff")
 
 
 def call(parameters: Parameters, invocation: Invocation) -> Result:
