@@ -139,7 +139,7 @@ def test_a_record_of_another_cluster_stops_the_add_on(abroad: Abroad, name: str)
     for runs in (abroad.preview, abroad.refused):
         run = runs[name]
         assert run.outcome.phase == "Error"
-        assert f"its record is about another cluster ({ELSEWHERE}, not " in run.outcome.message
+        assert f"about another cluster (uid of namespace kube-system: {ELSEWHERE}, here " in run.outcome.message
         assert f"kubectl patch radd {name} --subresource status" in run.outcome.message
         assert run.planned is None
 

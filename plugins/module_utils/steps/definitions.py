@@ -165,6 +165,7 @@ def _open_run(
     has_commit = _has_commit(request, checkout)
     removed, doubts = removed_addons(checkout, request.path, known, defined, files.invalid, options.only, has_commit)
     chosen = _chosen(options.only, [*order, *files.protected, *removed])
+    cluster, unknown_cluster = read_cluster(acting, client)
     info = RunInfo(
         run_id=secrets.token_hex(6),
         host=platform.node(),
@@ -193,9 +194,10 @@ def _open_run(
             *filter(None, [checkout.news]),
             *_uncommitted(checkout, request.revision),
             *doubts,
+            *filter(None, [unknown_cluster]),
         ],
         process=mark_of(request.process, directory.path),
-        cluster=read_cluster(acting),
+        cluster=cluster,
     )
     _refuse_from_elsewhere(info, known)
     written = _write_records(client, checkout, files, info, known)
