@@ -19,15 +19,15 @@ options:
     description:
       - With V(present), everything is created or updated.
       - With V(absent), the roles, their bindings, the service account and the locks are deleted. If there are no Addon
-        records, the kind, the key and the tombstones are deleted as well. The state namespace goes with its last
-        object. What add-ons installed stays in the cluster.
+        records, the kind is deleted as well, and if there are no tombstones of add-ons that left git either, the key.
+        The state namespace goes with its last object. What add-ons installed stays in the cluster.
     type: str
     choices: [present, absent]
     default: present
   purge:
     description:
       - With O(state=absent), also delete the Addon records, the kind, the key and the tombstones when there are
-        records. Nothing knows then what the add-ons installed, except the label on those objects.
+        records or tombstones. Nothing knows then what the add-ons installed, except the label on those objects.
     type: bool
     default: false
   platform_subjects:

@@ -14,16 +14,19 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import AccessOptions
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import AccessOptions, resolve
+from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.client import Client
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import BootstrapError
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.names import (
     PLATFORM_ROLE,
     PREVIEWER_ROLE,
     VIEWER_ROLE,
 )
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.record import Record
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.roles import Subject
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.bootstrap import bootstrap
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.bootstrap_removal import remove_bootstrap
+from ansible_collections.rendimiento.addons.plugins.module_utils.steps.tombstones import bury
 from local_cluster import Cluster
 from tests.integration.audit import Audit, Requests
 from tests.integration.clusters import running_cluster
@@ -57,12 +60,12 @@ class Fresh:
 
     def prepare(self, subjects: Mapping[str, list[Subject] | None] | None = None, *, check: bool = False) -> list[str]:
         """The same in a state namespace that the cluster's own users have no part in: titles of what changed."""
-        prepared = bootstrap(self._access, OWN_PLACE, subjects or {}, check=check)
+        prepared = bootstrap(self.access, OWN_PLACE, subjects or {}, check=check)
         return [f"{item.state} {item.title}" for item in prepared if item.changed]
 
     def take_back(self, *, purge: bool = False, check: bool = False) -> dict[str, str]:
         """Titles of what was there, each with what became of it."""
-        removed = remove_bootstrap(self._access, OWN_PLACE, purge=purge, check=check)
+        removed = remove_bootstrap(self.access, OWN_PLACE, purge=purge, check=check)
         return {item.title: f"{item.state} {item.reason}".strip() for item in removed}
 
     def engine(self, kubeconfig: Path, impersonate: str = "") -> Engine:
@@ -77,7 +80,7 @@ class Fresh:
         )
 
     @property
-    def _access(self) -> AccessOptions:
+    def access(self) -> AccessOptions:
         return AccessOptions(kubeconfig=str(self.cluster.kubeconfig))
 
     def key(self) -> str:
@@ -277,6 +280,36 @@ def test_taking_it_back_loses_no_record_unless_told_to(fresh: Fresh) -> None:
     assert fresh.take_back() == {place: "removed"}
     assert kubectl.find("namespace", OWN_PLACE) is None
     assert fresh.take_back() == {}
+
+
+def test_taking_it_back_loses_no_tombstone_unless_told_to(fresh: Fresh, tmp_path: Path) -> None:
+    """Of an add-on that left git nothing else knows what it installed."""
+    kubectl = fresh.kubectl
+    fresh.prepare()
+    buried = Record("left", "uid", "1", 1, {}, {}, {}, {"objects": []})
+    bury(Client(resolve(fresh.access), files=tmp_path), OWN_PLACE, buried)
+    key, tombstone, place = (
+        f"Secret {OWN_PLACE}/addon-key",
+        f"Secret {OWN_PLACE}/addon-left-tombstone",
+        f"Namespace {OWN_PLACE}",
+    )
+    foreign = {"name": "of-others", "namespace": OWN_PLACE}
+    of_others = {"apiVersion": "v1", "kind": "Secret", "metadata": foreign, "stringData": {"password": "swordfish"}}
+    kubectl.run("apply", "--filename=-", text=json.dumps(of_others))
+    before = kubectl.get("secret", "addon-key", OWN_PLACE)["data"]
+
+    shown = fresh.take_back(check=True)
+    assert fresh.take_back() == shown
+    for kept in (key, tombstone, place):
+        assert shown[kept].startswith("kept there is 1 tombstone (left), the only inventory"), shown
+    assert shown[f"CustomResourceDefinition {CRD}"] == "removed", "it holds nothing"
+    assert kubectl.find("secret", "addon-left-tombstone", OWN_PLACE)
+    assert kubectl.get("secret", "addon-key", OWN_PLACE)["data"] == before
+
+    told = fresh.take_back(purge=True)
+    assert told == {key: "removed", tombstone: "removed", place: f"kept others are in it: Secret {OWN_PLACE}/of-others"}
+    kubectl.run("--namespace", OWN_PLACE, "delete", "secret", "of-others")
+    assert fresh.take_back() == {place: "removed"}
 
 
 def test_the_playbook_takes_it_back_and_says_what_stays(fresh: Fresh) -> None:

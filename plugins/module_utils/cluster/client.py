@@ -255,7 +255,14 @@ class Client:
         return self.request("PATCH", path, query=query, body=body, content_type=APPLY_PATCH, accept=accept)
 
     def list_all(
-        self, path: str, label_selector: str = "", metadata_only: bool = False, limit: int = 500, retry: bool = True
+        self,
+        path: str,
+        label_selector: str = "",
+        metadata_only: bool = False,
+        limit: int = 500,
+        retry: bool = True,
+        *,
+        field_selector: str = "",
     ) -> tuple[list[Manifest], str]:
         """All objects of a collection, page by page, and the resourceVersion that they were read at.
 
@@ -263,7 +270,8 @@ class Client:
         is read again from its start, once, and then in one piece.
         """
         accept = METADATA_LIST if metadata_only else "application/json"
-        query: dict[str, Any] = {"labelSelector": label_selector} if label_selector else {}
+        selectors = {"labelSelector": label_selector, "fieldSelector": field_selector}
+        query: dict[str, Any] = {name: selector for name, selector in selectors.items() if selector}
         for page_size in (limit, limit, 0):
             items: list[Manifest] = []
             token = ""

@@ -43,12 +43,16 @@ State = Literal["unchanged", "created", "updated", "removed", "kept"]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """One object of the bootstrap, what became of it, and how it differed; ``reason`` says why it is kept."""
+    """One object of the bootstrap, what became of it, and how it differed.
+
+    ``reason`` says why it is kept; ``uid`` is that of an object that was removed.
+    """
 
     title: str
     state: State
     difference: Difference
     reason: str = ""
+    uid: str = ""
 
     @property
     def changed(self) -> bool:
@@ -168,7 +172,7 @@ def remove(client: Client, manifest: Manifest, mask: Mask, *, check: bool) -> Pr
         except ApiError as error:
             if not error.not_found:
                 raise error.about(subject=str(key_of(manifest))) from error
-    return Prepared(str(key_of(manifest)), "removed", difference(live, None, mask))
+    return Prepared(str(key_of(manifest)), "removed", difference(live, None, mask), uid=live["metadata"]["uid"])
 
 
 def _key(client: Client, namespace: str, mask: Mask, *, check: bool) -> Prepared:
