@@ -42,7 +42,6 @@ __all__ = [
     "JSON_PATCH",
     "MERGE_PATCH",
     "METADATA_LIST",
-    "METADATA_ONE",
     "ApiError",
     "Cause",
     "Client",
@@ -71,7 +70,6 @@ MOST_WATCHES = 16
 """Watches that a client keeps connections for, besides those of its workers."""
 
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-METADATA_ONE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 APPLY_PATCH = "application/apply-patch+yaml"
 JSON_PATCH = "application/json-patch+json"
@@ -242,17 +240,15 @@ class Client:
         dry_run: bool = False,
         force: bool = False,
         manager: str = FIELD_MANAGER,
-        field_validation: str = "Strict",
-        accept: str = "application/json",
     ) -> Response:
         """Server-side apply of ``manifest`` to the object at ``path``; status 201 says that it was created."""
-        query = {"fieldManager": manager, "fieldValidation": field_validation}
+        query = {"fieldManager": manager, "fieldValidation": "Strict"}
         if force:
             query["force"] = "true"
         if dry_run:
             query["dryRun"] = "All"
         body = _json_as_yaml(manifest)
-        return self.request("PATCH", path, query=query, body=body, content_type=APPLY_PATCH, accept=accept)
+        return self.request("PATCH", path, query=query, body=body, content_type=APPLY_PATCH)
 
     def list_all(
         self,

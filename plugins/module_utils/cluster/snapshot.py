@@ -95,10 +95,9 @@ def take(
     client: Client,
     discovery: Discovery,
     group_kinds: Iterable[GroupKind],
-    label: str = OWNER_LABEL,
     workers: int = 8,
 ) -> Snapshot:
-    """Lists the objects of these kinds that carry ``label``, whatever its value, in all namespaces.
+    """Lists the objects of these kinds that carry our label, whatever its value, in all namespaces.
 
     :raises UnreachableError, CredentialError, ClusterError: as ``Client.request``, for what concerns every kind.
     """
@@ -118,7 +117,7 @@ def take(
     def read(resource: Resource) -> list[Manifest] | str:
         """The items, or why there are none."""
         try:
-            items, _version = client.list_all(path_of(resource), label_selector=label, metadata_only=True)
+            items, _version = client.list_all(path_of(resource), label_selector=OWNER_LABEL, metadata_only=True)
         except ApiError as error:
             # Not served any more since discovery: then there are no such objects either.
             return [] if error.kind_not_served else error.message
@@ -134,6 +133,6 @@ def take(
         for item in result:
             found = ObjectMetadata.of(*group_kind, item)
             # Some aggregated APIs ignore label selectors.
-            if label in found.labels:
+            if OWNER_LABEL in found.labels:
                 snapshot.objects[found.key] = found
     return snapshot

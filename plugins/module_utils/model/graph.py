@@ -41,13 +41,11 @@ class Edge(Generic[K]):
 
     :param reason: why, for messages ("in its namespace").
     :param need: how far that one has to be; with ``ended`` its failure is nothing to this one.
-    :param optional: without effect when the graph has no such node; else that is an error.
     """
 
     key: K
     reason: str = ""
     need: Need = "applied"
-    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +135,10 @@ class Graph(Generic[K, T]):
 
     def _edges(self, key: K) -> Iterator[Edge[K]]:
         for edge in self._nodes[key].after:
-            if edge.key in self._nodes:
-                yield edge
-            elif not edge.optional:
+            if edge.key not in self._nodes:
                 reason = f" ({edge.reason})" if edge.reason else ""
                 raise GraphError(f"comes after {edge.key}{reason}, which is not in the graph", subject=str(key))
+            yield edge
 
     def _cycle(self, path: list[K]) -> GraphError:
         # graphlib lists what comes before first; the message reads "a -> b" as "a comes after b".

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from .names import KEEP_ANNOTATION, PROTECTED_KINDS
-from .objects import GroupKind, Manifest, ObjectKey
+from .objects import Manifest, ObjectKey
 from .shapes import mapping_of
 
 # Annotation, and the values of it that mean "do not delete", in lower case since Helm and Flux do not look at the case:
@@ -35,10 +35,9 @@ def keep_reason(
     labels: Mapping[str, str],
     annotations: Mapping[str, str],
     owner_references: list[dict[str, Any]],
-    protected: Collection[GroupKind] = PROTECTED_KINDS,
 ) -> str:
     """Why this live object is never pruned, empty when it may be."""
-    if key.group_kind in protected:
+    if key.group_kind in PROTECTED_KINDS:
         return "protected kind, never deleted automatically"
     for annotation, values in _POLICIES:
         for value in annotations.get(annotation, "").split(","):

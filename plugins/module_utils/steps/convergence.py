@@ -80,7 +80,7 @@ def begin(session: Session, name: str, progress: Progress) -> Beginning:
         return Beginning(removed=True, reason="its definition left git")
     _resume(session, record)
     if session.rests(name):
-        return Beginning(suspended=True, reason=suspension(session, record))
+        return Beginning(suspended=True, reason=suspension(record))
     return Beginning()
 
 

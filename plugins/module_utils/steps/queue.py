@@ -81,7 +81,7 @@ def _planned(session: Session, outcome: Outcome, plan: Plan, bundle: Bundle | No
     name, record = outcome.name, session.record(outcome.name)
     outcome.note_plan(plan)
     if session.rests(name):
-        outcome.phase, outcome.message, outcome.pending = "Suspended", suspension(session, record), False
+        outcome.phase, outcome.message, outcome.pending = "Suspended", suspension(record), False
         return _to_record(session, name, "Suspended", outcome.message)
     if plan.gate == "refused":
         outcome.message = plan.gate_reason
@@ -121,7 +121,7 @@ def _to_record(session: Session, name: str, phase: str, message: str) -> bool:
     return record.exists and (record.phase != phase or record.status.get("message") != message[:MESSAGE_CHARACTERS])
 
 
-def suspension(session: Session, record: Record) -> str:
+def suspension(record: Record) -> str:
     """Why an add-on is left as it is: the annotation in the cluster, or the field in git."""
     if not record.paused:
         return "suspend: true in git"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ..cluster.client import ApiError, Client
+from ..cluster.client import MERGE_PATCH, ApiError, Client
 from ..model.errors import BootstrapError, ClusterError
 from ..model.names import FIELD_MANAGER, RECORD_CRD, RECORD_GROUP, RECORD_PLURAL, RECORD_VERSION
 from ..model.objects import Manifest
@@ -38,7 +38,7 @@ def bootstrap_error(what: str) -> BootstrapError:
 def apply_record(client: Client, manifest: Manifest) -> Record:
     """Create or update the part of a record that git owns; the counter and people's annotations stay theirs."""
     path = f"{COLLECTION}/{manifest['metadata']['name']}"
-    response = client.apply(path, manifest, dry_run=False, force=True, manager=FIELD_MANAGER)
+    response = client.apply(path, manifest, force=True)
     return Record.from_manifest(response.body)
 
 
@@ -79,7 +79,7 @@ def write_status(session: Session, name: str, changes: dict[str, Any]) -> Record
                 f"{COLLECTION}/{name}/status",
                 body=body,
                 query={"fieldManager": FIELD_MANAGER},
-                content_type="application/merge-patch+json",
+                content_type=MERGE_PATCH,
             )
         except ApiError as error:
             if error.status == 409 and attempt < 4 and read_record(session, name):

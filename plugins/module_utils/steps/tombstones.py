@@ -10,7 +10,7 @@ from typing import Any
 
 from ..cluster.client import ApiError, Client
 from ..model.errors import DocumentError
-from ..model.names import FIELD_MANAGER, STATE_LABEL, STATE_SECRET_TYPE
+from ..model.names import STATE_LABEL, STATE_SECRET_TYPE
 from ..model.record import Record
 
 _FIELD = "status"
@@ -48,7 +48,7 @@ def bury(client: Client, namespace: str, record: Record) -> None:
         "type": STATE_SECRET_TYPE,
         "data": {_FIELD: content},
     }
-    client.apply(tombstone_path(namespace, record.name), manifest, force=True, manager=FIELD_MANAGER)
+    client.apply(tombstone_path(namespace, record.name), manifest, force=True)
 
 
 def read_tombstone(client: Client, namespace: str, name: str) -> dict[str, Any] | None:

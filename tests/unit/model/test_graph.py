@@ -89,13 +89,6 @@ def test_a_node_after_itself_is_a_cycle() -> None:
         graph_of({"a": ["a"]}).order()
 
 
-def test_optional_edges_to_absent_nodes_are_dropped() -> None:
-    graph = TextGraph()
-    graph.add(Node("a", lambda: "A", [Edge("absent", optional=True), Edge("b", optional=True)]))
-    graph.add(Node("b", lambda: "B"))
-    assert graph.order() == [["b"], ["a"]]
-
-
 def test_object_keys_are_keys() -> None:
     crd = ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", "things.x.io")
     graph = Graph[ObjectKey, None]()

@@ -90,11 +90,6 @@ def test_owners(references: list[dict[str, Any]], reason: str) -> None:
     assert keep_reason(CONFIG, {}, {}, references) == reason
 
 
-def test_the_list_of_kinds_can_be_another() -> None:
-    assert keep_reason(CONFIG, {}, {}, [], protected=[("", "ConfigMap")])
-    assert not keep_reason(ObjectKey("", "Namespace", "", "a"), {}, {}, [], protected=[])
-
-
 @pytest.mark.parametrize(
     ("policy", "stays"),
     [
