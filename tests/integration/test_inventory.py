@@ -58,7 +58,7 @@ def test_what_a_lost_record_knew_is_told_by_name(lost: Lost) -> None:
     for runs in (lost.preview, lost.blocked):
         run = runs["lost"]
         assert run.outcome.phase == "Blocked"
-        assert "labelled as this add-on's, but in no record, so it was lost" in run.outcome.message
+        assert "labelled as this add-on's, but in no record, so its record was lost" in run.outcome.message
         assert "Not in the source: ConfigMap lost/left" in run.outcome.message
         assert "Set adopt: true" in run.outcome.message
         left = {"ConfigMap lost/left", "Memory lost/left", f"CustomResourceDefinition memorys.{GROUP}"}

@@ -279,8 +279,8 @@ def test_trap_27_a_kind_that_no_longer_exists_is_let_go_of_with_a_note(story: St
 
 def test_what_is_held_is_told_with_its_finalizer_and_what_waits_for_it(story: Story) -> None:
     failure = story.stuck["leaving-order"].failure
-    assert "Database leaving-order/d: is being deleted" in failure
-    assert f"held by finalizers: {HOLD}. Left until these are gone: " in failure
+    assert "Database leaving-order/d: is still there " in failure
+    assert f"waits for finalizers {HOLD}. Not tried yet, because they come after those: " in failure
     assert story.states["leaving-order"]["Database leaving-order/d"] == "pruning"
     assert story.states["leaving-order"]["Deployment leaving-order/operator"] == "applied"
 
@@ -357,7 +357,7 @@ def test_what_its_controller_makes_again_is_somebody_elses(story: Story, kubectl
 
 def test_in_a_namespace_that_is_being_deleted_everything_is(story: Story) -> None:
     failure = story.stuck["leaving-place"].failure
-    assert "is being deleted with namespace leaving-doomed" in failure and HOLD in failure
+    assert " s after it was deleted with namespace leaving-doomed; waits for finalizers " in failure and HOLD in failure
     for requests in (story.asked, story.asked_again):
         assert not [one for one in requests.writes if one.namespace == "leaving-doomed" and one.user == "admin"]
     all_synced(story.free, ["leaving-place"])

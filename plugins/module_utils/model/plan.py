@@ -200,8 +200,9 @@ class Plan:
     ``bundle_digest`` is the digest of the bundle it was made for, ``digest`` one over the whole plan. ``comparable`` is
     false when it was made with a random key, so that its digests mean nothing outside this run. ``record_version`` is
     the resourceVersion of the record it was planned on. ``gone`` lists inventory entries whose object does not exist,
-    or is not this add-on's, any more; ``notes`` say why where that is no matter of course. ``gate`` holds it back,
-    ``gate_reason`` says why. ``rights`` are those that are missing to carry it out.
+    or is not this add-on's, any more; ``notes`` say why where that is no matter of course. ``unknown`` tells of
+    which kinds there may be objects of an add-on without a record that could not be looked for, and why. ``gate`` holds
+    it back, ``gate_reason`` says why. ``rights`` are those that are missing to carry it out.
     """
 
     name: str
@@ -211,6 +212,7 @@ class Plan:
     items: list[PlanItem] = field(default_factory=list)
     gone: list[ObjectKey] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
     digest: str = ""
     gate: Gate = ""
     gate_reason: str = ""

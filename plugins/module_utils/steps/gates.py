@@ -56,8 +56,14 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
         left = [item for item in forgotten if item.action == "keep"]
         not_in_source = f". Not in the source: {_listed(left)}" if left else ""
         made.gate_reason = (
-            f"labelled as this add-on's, but in no record, so it was lost: {_listed(forgotten)}{not_in_source}. "
-            "Set adopt: true to take them over; nothing is pruned in that run"
+            f"labelled as this add-on's, but in no record, so its record was lost: {_listed(forgotten)}{not_in_source}"
+            f"{_more(made)}. Set adopt: true to take them over; nothing is pruned in that run"
+        )
+    elif forgotten and made.unknown and not definition.allow_adopt_changes:
+        made.gate = "adoption"
+        made.gate_reason = (
+            f"its record was lost{_more(made)}. What is not found now is never pruned: have these listed by the acting "
+            "account, or set allowAdoptChanges: true to do without"
         )
     elif overwritten and not definition.allow_adopt_changes:
         made.gate = "adoption"
@@ -80,6 +86,13 @@ def judge(session: Session, made: Plan, bundle: Bundle) -> None:
 def _adopts_at_first(made: Plan, applied_before: bool) -> bool:
     """An add-on taken over whole must be whole already: at the first sync an object to create is a change, too."""
     return not applied_before and bool(made.with_action("create"))
+
+
+def _more(made: Plan) -> str:
+    """What may be the add-on's besides what was found, as the end of a sentence."""
+    if not made.unknown:
+        return ""
+    return f"; it is not known whether objects of these kinds are there: {listed(made.unknown, 3)}"
 
 
 def _contested(items: list[PlanItem]) -> str:

@@ -82,6 +82,7 @@ def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) 
         items=[*items, *left.items],
         gone=left.gone,
         notes=left.notes,
+        unknown=left.unknown,
     )
     bodies = {item.key: stable(item.manifest, item.second) for item in bundle.objects}
     for item in made.items:

@@ -33,12 +33,14 @@ class Left:
     """What one add-on does not have in its source any more.
 
     ``gone`` are the inventory entries whose object does not exist, or is not this add-on's, any more; ``notes`` say why
-    where that is no matter of course.
+    where that is no matter of course. ``unknown`` tells, after the record was lost, of which kinds there may be objects
+    of it that could not be looked for, and why.
     """
 
     items: list[PlanItem] = field(default_factory=list)
     gone: list[ObjectKey] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -76,7 +78,7 @@ class LeftPlanner:
         """
         record = self.session.record(self.bundle.name)
         if record.fresh:
-            return Left(self._forgotten(present))
+            return self._forgotten(present)
         left, found = record.inventory.left_source(self.bundle.keys()), Left()
         if not left:
             return found
@@ -101,15 +103,12 @@ class LeftPlanner:
         self.session.each(self._look_at, shown)
         return found
 
-    def _forgotten(self, present: set[str]) -> list[PlanItem]:
-        """Objects that carry the add-on's label, were applied by it, and are in no record and not in the source.
-
-        They are read once for all add-ons of the run: a list per kind that there is.
-        """
-        kinds = {(one.group, one.kind): one for one in self.session.discovery.resources if "list" in one.verbs}
+    def _forgotten(self, present: set[str]) -> Left:
+        """Objects that carry the add-on's label, were applied by it, and are in no record and not in the source."""
+        snapshot = self._everything()
         rendered, seen = set(self.bundle.keys()), set(present)
         items = []
-        for key, metadata in sorted(self.session.snapshot(set(kinds)).objects.items()):
+        for key, metadata in sorted(snapshot.objects.items()):
             # Controllers copy labels to what they make, and one object may be found in two API groups.
             if (
                 metadata.labels.get(OWNER_LABEL) != self.bundle.name
@@ -124,7 +123,32 @@ class LeftPlanner:
             made.kept_as = "retained" if made.reason else "stale"
             made.reason = made.reason or "is not in the source, and the record that knew it is lost: kept in this run"
             items.append(made)
-        return items
+        return Left(items, unknown=self._unknown(snapshot))
+
+    def _everything(self) -> Snapshot:
+        """What is labelled, of all kinds that can be applied: a list per kind, once for all add-ons of the run.
+
+        Only where there is something to find it is read again for a plan that is made anew.
+        """
+        kinds = {(one.group, one.kind) for one in self.session.discovery.resources if {"list", "patch"} <= {*one.verbs}}
+        shared = self.session.snapshot(kinds)
+        labelled = any(one.labels.get(OWNER_LABEL) == self.bundle.name for one in shared.objects.values())
+        return self.session.fresh_snapshot(kinds) if self.fresh and (labelled or shared.incomplete) else shared
+
+    def _unknown(self, snapshot: Snapshot) -> list[str]:
+        """Of which kinds there may be more objects, and why."""
+        groups = sorted({one.rpartition("/")[0] for one in self.session.discovery.stale})
+        kinds = sorted(
+            (f"{kind}.{group}" if group else kind, reason)
+            for (group, _, kind), reason in ((key.rpartition("/"), why) for key, why in snapshot.incomplete.items())
+            # A kind that can't be listed at all is none of those that were asked for, and of a stale group all are.
+            if group not in groups and (group, kind) not in snapshot.complete and "list" in self._verbs(group, kind)
+        )
+        return [f"API group {group} (does not answer)" for group in groups] + [f"{kind} ({why})" for kind, why in kinds]
+
+    def _verbs(self, group: str, kind: str) -> tuple[str, ...]:
+        resource = self.session.discovery.preferred(group, kind)
+        return resource.verbs if resource else ()
 
     def _version(self, key: ObjectKey) -> str:
         resource = self.session.discovery.preferred(key.group, key.kind)

@@ -39,6 +39,7 @@ _GONE_WITHIN_SECONDS = 60.0
 _GONE_AGAIN_WITHIN_SECONDS = 5.0
 """For what an earlier run waited for in vain."""
 _GUARD_ATTEMPTS = 5
+_KEPT_NEXT = "it was not deleted; the next run looks again, and keeps it while that holds"
 _END = ObjectKey("", "", "", "")
 
 
@@ -140,7 +141,7 @@ class _Deletion:
 
         def run() -> None:
             if keeping:
-                raise PlanError(keeping, hint="it was not deleted; run again")
+                raise PlanError(keeping, hint=_KEPT_NEXT)
             self._delete(item)
 
         def wait(seconds: float) -> bool:
@@ -164,13 +165,13 @@ class _Deletion:
         others = [name for name in finalizers if name != "foregroundDeletion"]
         why, hint = "", "the next run goes on"
         if others:
-            why = f", held by finalizers: {', '.join(others)}"
-            hint = f"see why what set them does not remove them; {hint}"
+            why = f"; waits for finalizers {', '.join(others)}"
+            hint = f"the controller that set them has to remove them, see if it runs; {hint}"
         elif finalizers:
-            why = ", held by its dependents (finalizer foregroundDeletion)"
+            why = "; waits for its dependents (finalizer foregroundDeletion)"
             hint = f"look at its pods; {hint}"
         place = f" with namespace {item.key.namespace}" if self._terminating(item.key.namespace) else ""
-        return PlanError(f"is being deleted{place} for {seconds:.0f} s and not gone{why}", hint=hint)
+        return PlanError(f"is still there {seconds:.0f} s after it was deleted{place}{why}", hint=hint)
 
     def _delete(self, item: PlanItem) -> None:
         """Look at the object once more, then delete exactly that one.
@@ -188,7 +189,7 @@ class _Deletion:
                     self._went(item, note)
                     return
                 if doubt := _doubt(item, live):
-                    raise PlanError(doubt, hint="it was not deleted; run again")
+                    raise PlanError(doubt, hint=_KEPT_NEXT)
                 reply = live
                 if not (live["metadata"].get("deletionTimestamp") or self._terminating(item.key.namespace)):
                     reply = self.session.acting.delete(path, _options(item, live)).body
@@ -266,7 +267,7 @@ def _failure(name: str, results: dict[ObjectKey, NodeResult[None]]) -> AddonErro
     message = error.message if isinstance(error, AddonError) else f"failed unexpectedly ({type(error).__name__})"
     more = f". Not deleted or not gone either: {listed([str(key) for key in others], 3)}" if others else ""
     left = sorted(key for key, result in results.items() if result.state == "skipped")
-    waiting = f". Left until these are gone: {listed([str(key) for key in left], 3)}" if left else ""
+    waiting = f". Not tried yet, because they come after those: {listed([str(key) for key in left], 3)}" if left else ""
     hint = error.hint if isinstance(error, AddonError) else ""
     return PlanError(f"{message}{more}{waiting}", addon=name, subject=str(first), hint=hint)
 

@@ -39,10 +39,10 @@ CASES: list[tuple[list[PlanItem], dict[str, Any], dict[str, Any] | None, str, st
     ([NEW, MINE], {}, synced(), "", ""),
     # The label alone is no proof that the add-on made it: its record was lost, and nothing says what was applied.
     ([MINE, LOST], {}, None, "adoption",
-     "labelled as this add-on's, but in no record, so it was lost: ConfigMap web/mine, ConfigMap web/lost. "
+     "labelled as this add-on's, but in no record, so its record was lost: ConfigMap web/mine, ConfigMap web/lost. "
      "Not in the source: ConfigMap web/lost. Set adopt: true to take them over; nothing is pruned in that run"),
     ([SAME], {}, None, "adoption",
-     "labelled as this add-on's, but in no record, so it was lost: ConfigMap web/same. "
+     "labelled as this add-on's, but in no record, so its record was lost: ConfigMap web/same. "
      "Set adopt: true to take them over; nothing is pruned in that run"),
     ([SAME, LOST, NEW], ADOPT, None, "", ""),
     ([MINE], ADOPT, None, "adoption",
@@ -126,6 +126,32 @@ def test_gates(
     plan.gate, plan.gate_reason = "hooks", "old"
     judge(session, plan, bundle)
     assert (plan.gate, plan.gate_reason) == (gate, reason)
+
+
+UNKNOWN_KINDS = ["Thing.x.io (no right)", "API group y.io (does not answer)"]
+NOT_KNOWN = f"; it is not known whether objects of these kinds are there: {', '.join(UNKNOWN_KINDS)}. "
+
+
+@pytest.mark.parametrize(
+    ("items", "definition", "reason"),
+    [
+        ([SAME], {}, "labelled as this add-on's, but in no record, so its record was lost: ConfigMap web/same"
+         f"{NOT_KNOWN}Set adopt: true to take them over; nothing is pruned in that run"),
+        ([SAME], ADOPT, f"its record was lost{NOT_KNOWN}What is not found now is never pruned: have these listed "
+         "by the acting account, or set allowAdoptChanges: true to do without"),
+        ([SAME], FORCE, ""),
+        # A new add-on has nothing that was lost.
+        ([NEW], {}, ""),
+    ],
+)  # fmt: skip
+def test_what_could_not_be_looked_for_after_the_record_was_lost_holds_the_plan_back(
+    run: MadeRun, items: list[PlanItem], definition: dict[str, Any], reason: str
+) -> None:
+    session = run.add("app", items=items, plan={"unknown": UNKNOWN_KINDS}, **definition).session
+    plan, bundle = run.plan("app"), session.directory.bundle("app")
+    assert bundle is not None
+    judge(session, plan, bundle)
+    assert (plan.gate, plan.gate_reason) == ("adoption" if reason else "", reason)
 
 
 @pytest.mark.parametrize(("skip", "gate"), [(False, "hooks"), (True, "")])

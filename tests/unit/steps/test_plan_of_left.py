@@ -68,3 +68,29 @@ def test_what_a_chart_does_not_find_yet_stays(
     """Its dependency brings a kind in this run, and then it is rendered again."""
     item = left(run, connected=connected, served=served)
     assert (item.action, "Thing" in item.reason) == (action, action == "keep")
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_after_the_record_was_lost_it_tells_what_could_not_be_looked_for(
+    run: MadeRun, cluster: MadeCluster, fresh: bool
+) -> None:
+    cluster.forbidden.add("secrets")
+    verbs = ("get", "list", "patch")
+    run.add("app", objects=[config("here")])
+    run.serves(
+        Resource("", "v1", "Secret", "secrets", True, verbs, ()),
+        Resource("", "v1", "ConfigMap", "configmaps", True, verbs, ()),
+        # Nothing that is applied is of this kind.
+        Resource("", "v1", "Binding", "bindings", True, ("list",), ()),
+        stale=["y.io/v1"],
+    )
+    live = ObjectMetadata(key("left"), FACTS.uid, "7", labels={OWNER_LABEL: "app"})
+    known = Snapshot({live.key: live}, {("", "ConfigMap")}, {"/Old": "is of another add-on"})
+    run.directory.write_json("snapshot.json", known.to_json())
+    bundle = run.directory.bundle("app")
+    assert bundle is not None
+    cluster.objects["/api/v1/configmaps"] = {"metadata": {}, "items": []}
+    found = LeftPlanner(run.session, bundle, States(), "", fresh).left(set())
+    assert [one.partition(" (")[0] for one in found.unknown] == ["API group y.io", "Secret"]
+    # What was read when the run began is read again for a plan that is made anew.
+    assert ("/api/v1/configmaps" in [path for _, _, path in cluster.requests]) == fresh
