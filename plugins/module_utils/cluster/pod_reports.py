@@ -11,22 +11,12 @@ from typing import Any
 from urllib.parse import quote
 
 from ..model.errors import ClusterError
+from ..model.kinds import MAKES_PODS_AT_ONCE
 from ..model.objects import GroupKind, Manifest, split_api_version
 from ..model.shapes import mapping_of, mappings_of
 from ..model.wording import shortened
 from .client import Client
 
-_WORKLOADS: frozenset[GroupKind] = frozenset(
-    {
-        ("apps", "Deployment"),
-        ("apps", "StatefulSet"),
-        ("apps", "DaemonSet"),
-        ("apps", "ReplicaSet"),
-        ("", "ReplicationController"),
-        ("batch", "Job"),
-        ("", "Pod"),
-    }
-)
 _NEVER_STARTS = ("InvalidImageName", "ErrImageNeverPull")
 """Crashes are none of these, however many: a program may need another one that takes its time."""
 
@@ -54,7 +44,7 @@ class Trouble:
 
 
 def is_workload(group_kind: GroupKind) -> bool:
-    return group_kind in _WORKLOADS
+    return group_kind in MAKES_PODS_AT_ONCE
 
 
 def trouble_of_pod(pod: Manifest) -> Trouble | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from ..model.kinds import API_SERVICE, RBAC_KINDS, WEBHOOK_CONFIGURATIONS
 from ..model.objects import GroupKind, Manifest, split_api_version
 from ..model.ready_rules import ReadyRule
 from ..model.shapes import mapping_of, mappings_of
@@ -24,23 +25,18 @@ _SECONDS_FOR_REFUSED_PODS = 30.0
 _CAN_NOT_SCALE = ("FailedGet", "FailedUpdate", "FailedCompute", "InvalidMetric", "InvalidSelector", "AmbiguousSelector")
 """Beginnings of the reasons of an autoscaler that are no state of its own choosing, such as `ScalingDisabled`."""
 
-_RBAC = "rbac.authorization.k8s.io"
 _READY_ONCE_STORED: frozenset[GroupKind] = frozenset(
     {
         ("", "ConfigMap"),
         ("", "Secret"),
         ("", "ServiceAccount"),
         ("", "LimitRange"),
-        (_RBAC, "Role"),
-        (_RBAC, "RoleBinding"),
-        (_RBAC, "ClusterRole"),
-        (_RBAC, "ClusterRoleBinding"),
+        *RBAC_KINDS,
         ("storage.k8s.io", "StorageClass"),
         ("scheduling.k8s.io", "PriorityClass"),
         ("networking.k8s.io", "NetworkPolicy"),
         ("networking.k8s.io", "IngressClass"),
-        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        *WEBHOOK_CONFIGURATIONS,
     }
 )
 
@@ -318,7 +314,7 @@ _RULES: dict[GroupKind, Rule] = {
     ("", "PersistentVolumeClaim"): _volume_claim,
     ("", "PersistentVolume"): _volume,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): _custom_resource_definition,
-    ("apiregistration.k8s.io", "APIService"): _api_service,
+    API_SERVICE: _api_service,
     ("", "Namespace"): _namespace,
     ("autoscaling", "HorizontalPodAutoscaler"): _autoscaler,
     ("policy", "PodDisruptionBudget"): _accepted,

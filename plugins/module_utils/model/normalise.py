@@ -16,7 +16,7 @@ from .errors import ObjectError
 from .fields import value_at
 from .invisible import is_visible, with_codes
 from .keyed_hash import canonical_json
-from .names import HOOK_ANNOTATION, LOCAL_CONFIG_ANNOTATION, OWNER_LABEL, STATE_OBJECTS
+from .names import HOOK_ANNOTATION, LOCAL_CONFIG_ANNOTATION, OWNER_LABEL, RBAC_GROUP, STATE_OBJECTS
 from .objects import Manifest, ObjectKey, join_api_version, split_api_version
 from .shapes import mapping_of, mappings_of
 
@@ -250,7 +250,7 @@ def _cleaned(item: SourceObject, warnings: list[str]) -> Manifest:
         _leave_out_empty(manifest, "data", "binaryData")
     _default_protocols(manifest)
     _name_service_account_twice(manifest)
-    if (group, kind) == ("rbac.authorization.k8s.io", "ClusterRole") and manifest.get("aggregationRule"):
+    if (group, kind) == (RBAC_GROUP, "ClusterRole") and manifest.get("aggregationRule"):
         # The aggregation controller writes them; sent by us they would be fought over for ever.
         manifest.pop("rules", None)
     return manifest

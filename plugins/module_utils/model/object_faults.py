@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import list_keys
+from .kinds import WEBHOOK_CONFIGURATIONS
 from .normalise import CONTAINERS, pod_path, pod_spec
 from .objects import Manifest, ObjectKey, key_of, split_api_version
 from .shapes import list_of, mapping_of, mappings_of
@@ -56,7 +57,6 @@ _CONTAINER_LISTS: dict[str, _Keys] = {
     "volumeDevices": ("devicePath",),
     "volumeMounts": ("mountPath",),
 }
-_WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _POLICIES = ("MutatingAdmissionPolicy", "ValidatingAdmissionPolicy")
 
 
@@ -148,7 +148,7 @@ def _twice(manifest: Manifest) -> Iterator[str]:
             yield from _same(spec, "spec", {"ports": ("port", "protocol")})
         case "", "ServiceAccount":
             yield from _same(manifest, "", {"secrets": _NAME})
-        case "admissionregistration.k8s.io", kind if kind in _WEBHOOKS:
+        case group_kind if group_kind in WEBHOOK_CONFIGURATIONS:
             yield from _same(manifest, "", {"webhooks": _NAME})
             for webhook in list_of(manifest.get("webhooks")):
                 yield from _same(

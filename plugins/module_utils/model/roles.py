@@ -25,7 +25,7 @@ from .objects import Manifest
 _READ = ["get", "list", "watch"]
 _WRITE = ["create", "update", "patch", "delete"]
 _STATUS = f"{RECORD_PLURAL}/status"
-_AGGREGATE_TO_VIEW = "rbac.authorization.k8s.io/aggregate-to-view"
+_AGGREGATE_TO_VIEW = f"{RBAC_GROUP}/aggregate-to-view"
 _CLUSTER_ID_NAMESPACE = "kube-system"
 """Its uid is what tells one cluster from another."""
 

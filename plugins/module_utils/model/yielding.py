@@ -14,6 +14,7 @@ from typing import Any
 
 from .field_rules import Path
 from .fields import NOTHING, place_in, value_at, value_in, with_value, without_fields
+from .kinds import API_SERVICE, WEBHOOK_CONFIGURATIONS
 from .list_keys import counterparts, key_fields
 from .managed_fields import Entry, FieldTree, owners_of, tree_at, union_of
 from .names import FIELD_MANAGER
@@ -126,11 +127,11 @@ def _ca_bundle_paths(manifest: Manifest) -> list[Path]:
     """Where the ``caBundle`` of this object may stand: webhooks, APIServices and conversion webhooks of kinds."""
     group, _version = split_api_version(manifest["apiVersion"])
     match (group, manifest["kind"]):
-        case ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration" | "MutatingWebhookConfiguration"):
+        case group_kind if group_kind in WEBHOOK_CONFIGURATIONS:
             webhooks = manifest.get("webhooks")
             count = len(webhooks) if isinstance(webhooks, list) else 0
             return [("webhooks", str(number), "clientConfig", "caBundle") for number in range(count)]
-        case ("apiregistration.k8s.io", "APIService"):
+        case group_kind if group_kind == API_SERVICE:
             return [("spec", "caBundle")]
         case ("apiextensions.k8s.io", "CustomResourceDefinition"):
             return [("spec", "conversion", "webhook", "clientConfig", "caBundle")]

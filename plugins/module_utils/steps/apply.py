@@ -15,6 +15,7 @@ from ..cluster.lease import Renewal
 from ..cluster.readiness_rules import Readiness
 from ..model.bundle import Bundle
 from ..model.errors import AddonError, PlanError, ReadinessError
+from ..model.kinds import API_SERVICE
 from ..model.layers import layer_lines
 from ..model.masking import Mask
 from ..model.normalise import is_definition, kinds_of_definition
@@ -25,7 +26,7 @@ from ..model.shapes import mapping_of
 from ..model.wording import listed
 from .failures import failure_kept
 from .lock import held
-from .object_graph import API_SERVICE, PREREQUISITES, ObjectOrder
+from .object_graph import PREREQUISITES, ObjectOrder
 from .object_walk import ObjectWalk, Walked
 from .object_writes import ObjectWriter
 from .prune import prune_first

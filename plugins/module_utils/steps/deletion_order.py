@@ -10,31 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ..model.errors import GraphError
 from ..model.graph import Edge
+from ..model.kinds import API_SERVICE, RBAC_KINDS, RUNS_PODS
 from ..model.names import DEPENDS_ON_ANNOTATION
 from ..model.objects import GroupKind, Manifest, ObjectKey
 from ..model.shapes import mapping_of
 from .object_graph import ObjectOrder
 
-WORKLOADS: frozenset[GroupKind] = frozenset(
-    {
-        ("apps", "Deployment"),
-        ("apps", "DaemonSet"),
-        ("apps", "StatefulSet"),
-        ("apps", "ReplicaSet"),
-        ("batch", "Job"),
-        ("batch", "CronJob"),
-        ("", "Pod"),
-        ("", "ReplicationController"),
-    }
-)
-_RIGHTS: frozenset[GroupKind] = frozenset(
-    {
-        ("", "ServiceAccount"),
-        *(("rbac.authorization.k8s.io", kind) for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")),
-    }
-)
-_ANSWERING = WORKLOADS | {("", "Service")}
-_API_SERVICE = ("apiregistration.k8s.io", "APIService")
+_RIGHTS = RBAC_KINDS | {("", "ServiceAccount")}
+_RUNNING = RUNS_PODS | {("", "Service")}
+"""What an operator or a server consists of."""
 
 _After = dict[ObjectKey, dict[ObjectKey, str]]
 """What each object is deleted after, with the reason."""
@@ -85,16 +69,16 @@ def _rules(
 ) -> Iterator[tuple[list[ObjectKey], list[ObjectKey], str]]:
     """What else goes first, and then what, and why."""
     made = [key for key in manifests if key.group_kind in custom]
-    answering = [key for key in manifests if key.group_kind in _ANSWERING]
+    running = [key for key in manifests if key.group_kind in _RUNNING]
     rights = [key for key in manifests if key.group_kind in _RIGHTS]
-    workloads = [key for key in answering if key.group_kind in WORKLOADS]
-    yield made, [*answering, *rights], "may be finished by it"
+    workloads = [key for key in running if key.group_kind in RUNS_PODS]
+    yield made, [*running, *rights], "may be finished by it"
     yield workloads, rights, "may use its rights"
     for service, manifest in manifests.items():
-        if service.group_kind == _API_SERVICE:
+        if service.group_kind == API_SERVICE:
             group = mapping_of(manifest.get("spec")).get("group")
             yield [key for key in manifests if key.group == group], [service], "is served by it"
-            yield [service], answering, "may be answered by it"
+            yield [service], running, "may be answered by it"
 
 
 class _Reach:

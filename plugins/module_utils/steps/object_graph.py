@@ -14,7 +14,8 @@ from typing import Any
 
 from ..model.errors import GraphError
 from ..model.graph import Edge, Graph, Need, Node
-from ..model.names import DEPENDS_ON_ANNOTATION
+from ..model.kinds import ANSWERS_SERVICES, API_SERVICE, WEBHOOK_CONFIGURATIONS
+from ..model.names import DEPENDS_ON_ANNOTATION, RBAC_GROUP
 from ..model.normalise import is_definition, kinds_of_definition, pod_labels, pod_spec
 from ..model.objects import GroupKind, Manifest, ObjectKey, key_of, split_api_version
 from ..model.shapes import mapping_of, mappings_of
@@ -23,18 +24,6 @@ PREREQUISITES: frozenset[GroupKind] = frozenset(
     {("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
 )
 """What is applied, and waited for, before everything else of an add-on."""
-
-_RBAC = "rbac.authorization.k8s.io"
-WEBHOOKS: frozenset[GroupKind] = frozenset(
-    ("admissionregistration.k8s.io", kind)
-    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-)
-# Pods of a Job may have the labels that a Service selects, but they don't answer for it.
-_ANSWERING: frozenset[GroupKind] = frozenset(
-    {("", "Pod"), ("", "ReplicationController")}
-    | {("apps", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")}
-)
-API_SERVICE: GroupKind = ("apiregistration.k8s.io", "APIService")
 
 _ACCOUNT: GroupKind = ("", "ServiceAccount")
 _CONFIG_MAP: GroupKind = ("", "ConfigMap")
@@ -50,16 +39,16 @@ _RANKS: dict[GroupKind, int] = {
     _PRIORITY: 1,
     _STORAGE: 1,
     _ACCOUNT: 2,
-    (_RBAC, "ClusterRole"): 2,
-    (_RBAC, "Role"): 2,
-    (_RBAC, "ClusterRoleBinding"): 3,
-    (_RBAC, "RoleBinding"): 3,
+    (RBAC_GROUP, "ClusterRole"): 2,
+    (RBAC_GROUP, "Role"): 2,
+    (RBAC_GROUP, "ClusterRoleBinding"): 3,
+    (RBAC_GROUP, "RoleBinding"): 3,
     _SECRET: 3,
     _CONFIG_MAP: 3,
     ("", "PersistentVolume"): 2,
     ("", "PersistentVolumeClaim"): 3,
     ("", "Service"): 4,
-    **dict.fromkeys(WEBHOOKS, 9),
+    **dict.fromkeys(WEBHOOK_CONFIGURATIONS, 9),
 }
 _DEFAULT_RANK = 5
 
@@ -96,7 +85,7 @@ class ObjectOrder:
         warnings = _without_cycles(edges)
         later = _after_webhooks(edges)
         others = [key for key in edges if key not in later]
-        for key in [key for key in later if key.group_kind in WEBHOOKS]:
+        for key in [key for key in later if key.group_kind in WEBHOOK_CONFIGURATIONS]:
             need: Need = "ended" if links.answered(key) else "applied"
             edges[key] = {other: Edge(other, "webhooks come last", need) for other in others} | edges[key]
         return cls({key: list(after.values()) for key, after in edges.items()}, warnings)
@@ -153,10 +142,10 @@ class _Links:
                 # One without a service is answered by the API server itself.
                 if spec.get("service"):
                     self._apis[str(spec.get("group")), str(spec.get("version"))] = key
-            elif key.group == _RBAC:
+            elif key.group == RBAC_GROUP:
                 for account in _accounts(manifest, key):
                     self._bindings.setdefault(account, []).append(key)
-            elif key.group_kind in _ANSWERING and (labels := pod_labels(manifest)):
+            elif key.group_kind in ANSWERS_SERVICES and (labels := pod_labels(manifest)):
                 self._answering.setdefault(key.namespace, []).append((key, labels))
 
     def of(self, key: ObjectKey) -> dict[ObjectKey, Edge[ObjectKey]]:
@@ -196,7 +185,7 @@ class _Links:
             for group_kind, name in _references(pods):
                 namespace = "" if group_kind in _CLUSTER_SCOPED else key.namespace
                 yield Edge(ObjectKey(*group_kind, namespace, name), "used by its pods")
-        if key.group == _RBAC:
+        if key.group == RBAC_GROUP:
             role = mapping_of(manifest.get("roleRef"))
             kind, namespace = str(role.get("kind")), key.namespace if role.get("kind") == "Role" else ""
             yield Edge(ObjectKey(key.group, kind, namespace, str(role.get("name"))), "its role")
@@ -216,7 +205,7 @@ class _Links:
             yield Edge(api, "serves its kind", "ready")
         if definition and (service := _service_of(_conversion(self._objects[definition]))):
             yield from self._answers(service, "converts its kind")
-        if key.group_kind in WEBHOOKS:
+        if key.group_kind in WEBHOOK_CONFIGURATIONS:
             for service in filter(None, _services_of(manifest)):
                 yield from self._answers(service, "answers it")
         if key.group_kind == API_SERVICE and (service := _service_key(spec.get("service"))):
@@ -273,7 +262,7 @@ def _after_webhooks(edges: Edges) -> set[ObjectKey]:
         for blocker in after:
             dependents.setdefault(blocker, []).append(key)
     found: set[ObjectKey] = set()
-    waiting = [key for key in edges if key.group_kind in WEBHOOKS]
+    waiting = [key for key in edges if key.group_kind in WEBHOOK_CONFIGURATIONS]
     while waiting:
         key = waiting.pop()
         if key not in found:

@@ -15,11 +15,11 @@ from ..model.definition import Definition
 from ..model.errors import ClusterError
 from ..model.inventory import InventoryEntry
 from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
+from ..model.kinds import RUNS_PODS
 from ..model.names import OWNER_LABEL
 from ..model.objects import ObjectKey
 from ..model.ownership import fingerprint, own_entry
 from ..model.plan import PlanItem
-from .deletion_order import WORKLOADS
 from .session import Session
 from .shown_states import States
 from .taken_along import TakenAlong, may_take_along
@@ -96,7 +96,7 @@ class LeftPlanner:
         for item in found.items:
             item.action = "keep" if item.reason else "prune"
             if item.action == "prune":
-                item.cascade = "Foreground" if item.key.group_kind in WORKLOADS else "Background"
+                item.cascade = "Foreground" if item.key.group_kind in RUNS_PODS else "Background"
                 item.reason = self._deleting.get(item.key, "")
         # What is kept shows nothing; but what a kept Secret holds may stand in another object's difference.
         shown = (item for item in found.items if item.action == "prune" or item.key.group_kind == ("", "Secret"))

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..cluster.client import ApiError, Client
+from ..model.kinds import API_SERVICE
 from ..model.objects import GroupKind, Manifest
 from ..model.prediction import without_invented
 
 _NAMED_BY_CONTENT: frozenset[GroupKind] = frozenset(
     {
         ("apiextensions.k8s.io", "CustomResourceDefinition"),
-        ("apiregistration.k8s.io", "APIService"),
+        API_SERVICE,
     }
 )
 """Kinds whose name follows from what is in them, so that there is no other one to ask with."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ..cluster.client import ApiError, Client
 from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
+from ..model.kinds import RUNS_PODS
 from ..model.names import PROTECTED_KINDS, REPLACE_ANNOTATION
 from ..model.objects import Manifest, key_of
 from ..model.plan import Cascade, PlanItem
 from ..model.shapes import mapping_of
-from .deletion_order import WORKLOADS
 from .rehearsal import Rehearsal, rehearse
 
 
@@ -86,7 +86,7 @@ def cascade_of(live: Manifest, body: Manifest) -> tuple[Cascade, str]:
     The pods of a StatefulSet run on and the new one takes them over, if it selects them; its claims stay in any case.
     """
     group_kind = key_of(live).group_kind
-    if group_kind not in WORKLOADS:
+    if group_kind not in RUNS_PODS:
         return "Background", ""
     if not may_take_volumes(key_of(live)):
         return "Foreground", "its pods go with it" if group_kind != ("", "Pod") else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..cluster.discovery import path_of
-from ..model.names import PROTECTED_KINDS
+from ..model.names import PROTECTED_KINDS, RBAC_GROUP
 from ..model.objects import Manifest, ObjectKey, split_api_version
 from .session import Session
 
@@ -29,7 +29,7 @@ _HARMLESS_GROUPS = frozenset(
         "events.k8s.io",
         "networking.k8s.io",
         "policy",
-        "rbac.authorization.k8s.io",
+        RBAC_GROUP,
         "scheduling.k8s.io",
     }
 )

@@ -13,10 +13,10 @@ from ..cluster.client import ApiError
 from ..cluster.discovery import path_of
 from ..model.bundle import Bundle
 from ..model.errors import ClusterError
+from ..model.kinds import WEBHOOK_CONFIGURATIONS
 from ..model.names import OWNER_LABEL
 from ..model.objects import Manifest, ObjectKey
 from ..model.shapes import mappings_of
-from .object_graph import WEBHOOKS
 from .session import Session
 
 
@@ -34,7 +34,7 @@ class WebhooksInTheWay:
     def __init__(self, session: Session, bundle: Bundle) -> None:
         self._session = session
         self._name = bundle.name
-        self._bundled = {item.key: item for item in bundle.objects if item.key.group_kind in WEBHOOKS}
+        self._bundled = {item.key: item for item in bundle.objects if item.key.group_kind in WEBHOOK_CONFIGURATIONS}
 
     def of(self, error: ApiError) -> InTheWay | None:
         """The configuration of the webhook that failed; ``None`` when the sync leaves it as it is."""
@@ -44,7 +44,9 @@ class WebhooksInTheWay:
     def _by_webhook(self) -> dict[str, InTheWay]:
         entries = self._session.record(self._name).inventory.entries
         prunes = self._session.directory.definition(self._name).definition.prune
-        versions = {key: entry.version for key, entry in entries.items() if prunes and key.group_kind in WEBHOOKS}
+        versions = {
+            key: entry.version for key, entry in entries.items() if prunes and key.group_kind in WEBHOOK_CONFIGURATIONS
+        }
         versions |= {key: item.version for key, item in self._bundled.items()}
         found: dict[str, InTheWay] = {}
         for key, version in versions.items():
