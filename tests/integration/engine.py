@@ -82,6 +82,7 @@ class Engine:
     cache: Path
     impersonate: str = ""
     kustomize: str = ""
+    helm: str = ""
     state_namespace: str = DEFAULT_STATE_NAMESPACE
     progress: Progress = field(default=lambda _line: None)
 
@@ -124,6 +125,7 @@ class Engine:
                     impersonate=self.impersonate,
                     only=list(only),
                     kustomize=self.kustomize,
+                    helm=self.helm,
                     cache=str(self.cache),
                 ),
                 check=check,

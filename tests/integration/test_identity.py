@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
@@ -12,11 +14,21 @@ import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import AddonError
 from local_cluster import Cluster
-from tests.integration.audit import Audit
-from tests.integration.engine import Engine
+from tests.chart_repository import write_chart
+from tests.integration.audit import Audit, Requests
+from tests.integration.engine import AddonRun, Engine
 from tests.integration.identities import account, grant, log_in, rule
 from tests.integration.kubectl import Kubectl
-from tests.integration.objects import config_map, deployment
+from tests.integration.objects import (
+    Object,
+    config_map,
+    custom,
+    custom_kind,
+    deployment,
+    job,
+    namespace,
+    secret,
+)
 from tests.integration.scene import Observed, Scene
 
 _NUMBERS = count()
@@ -114,6 +126,161 @@ def test_missing_rights_are_named_and_nothing_is_lost(story: Story) -> None:
     assert not story.bare.requests.on_objects.writes
     assert "ConfigMap served/goes" in story.bare.objects
     assert story.bare.objects["ConfigMap served/settings"]["data"] == {"version": "1"}
+
+
+# Every way in which an object can change, and a preview of each by who only reads
+
+GROUP = "identity.test"
+SECRET = "Secret identity-changes/password"
+REPLACE = {"rendimiento.ai/replace": "true"}
+CHART = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: found}
+data:
+  secret: {{ with lookup "v1" "Secret" .Release.Namespace "password" }}{{ .metadata.name }}{{ else }}none{{ end }}
+"""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """A second sync of ``platform`` as the account, in which everything changes; then a preview by ``viewer``."""
+
+    synced: dict[str, AddonRun]
+    requests: Requests
+    viewed: dict[str, AddonRun]
+    looks: Requests
+
+
+@pytest.fixture(scope="module")
+def changes(new_scene: Callable[[str], Scene], bootstrapped: Cluster, kubectl: Kubectl, audit: Audit) -> Changes:
+    repository = (scene := new_scene("identity-changes")).repository
+    platform = Engine(
+        repository.path,
+        repository.folder,
+        bootstrapped.kubeconfig_of("platform"),
+        scene.cache,
+        impersonate=ACTING,
+        helm=str(bootstrapped.programs["helm"]),
+    )
+    viewer = replace(platform, kubeconfig=bootstrapped.kubeconfig_of("viewer"), impersonate="")
+    place = "identity-changes"
+    kubectl.create(namespace(place))
+
+    def addon(name: str, *objects: Object, **fields: Any) -> None:
+        repository.addon(f"identity-{name}", *objects, namespace=place, **fields)
+
+    def run(engine: Engine, *, check: bool) -> tuple[dict[str, AddonRun], Requests]:
+        repository.commit()
+        mark = audit.mark()
+        runs = engine.run(check=check)
+        return runs, audit.since(mark)
+
+    migrate = job("migrate", annotations=REPLACE)
+    addon("changing", config_map("settings"), config_map("goes"), migrate)
+    addon("giver", config_map("handed-over"), config_map("of-giver"))
+    addon("taker", config_map("of-taker"))
+    first, _requests = run(platform, check=False)
+    assert {one.outcome.phase for one in first.values()} == {"Synced"}, [one.failure for one in first.values()]
+
+    for manager in ("kubectl", "helm"):
+        text = json.dumps(config_map(f"by-{manager}", place))
+        kubectl.run("apply", "--server-side", f"--field-manager={manager}", "--filename=-", text=text)
+    again = copy.deepcopy(migrate)
+    again["spec"]["template"]["spec"]["containers"][0]["image"] = "another"
+    fixed = {**config_map("fixed"), "immutable": True}
+    password = secret("password", data={"password": "swordfish"})
+    addon("changing", config_map("settings", data={"version": "2"}), again)
+    addon("giver", config_map("of-giver"))
+    addon("taker", config_map("of-taker"), config_map("handed-over"))
+    # What is adopted is left as it is here, and changed in the preview.
+    addon("adopting", config_map("by-kubectl"), config_map("by-helm"), adopt=True)
+    addon("kinds", custom_kind(GROUP, "Gauge"), custom(GROUP, "Gauge", "one", size=1))
+    addon("secret", password, fixed, config_map("there"))
+    synced, requests = run(platform, check=False)
+
+    # Who may see everything but Secrets sees new kinds, too.
+    grant(kubectl, "identity-viewer", "viewer", [rule(GROUP, "*", "get list watch")])
+    kubectl.run("apply", "--server-side", "--filename=-", text=json.dumps(config_map("by-others", place)))
+    other = custom_kind(GROUP, "Gauge")
+    other["spec"]["versions"][0]["additionalPrinterColumns"] = [
+        {"name": "Size", "type": "integer", "jsonPath": ".spec.size"}
+    ]
+    addon("adopting", *(config_map(f"by-{who}", data={"version": "2"}) for who in ("kubectl", "helm")))
+    addon("others", config_map("by-others"), adopt=True)
+    addon("kinds", other, custom(GROUP, "Gauge", "one", size=2))
+    addon("new-kinds", custom_kind(GROUP, "Coming"), custom(GROUP, "Coming", "one", size=1))
+    addon("secret", {**password, "data": {}}, {**fixed, "data": {"key": "changed"}}, config_map("there"))
+    chart = "identity-chart"
+    write_chart(repository.path, chart, "1.0.0", {"templates/a.yaml": CHART})
+    repository.define(chart, namespace=place, git={"path": chart})
+    viewed, looks = run(viewer, check=True)
+    return Changes(synced, requests, viewed, looks)
+
+
+def test_every_kind_of_change_is_the_acting_accounts(changes: Changes) -> None:
+    synced = changes.synced
+    assert {run.outcome.phase for run in synced.values()} == {"Synced"}, [run.failure for run in synced.values()]
+    actions = {
+        (name.removeprefix("identity-"), item.key.name): item.action
+        for name, run in synced.items()
+        if run.planned
+        for item in run.planned.items
+        if item.pending
+    }
+    assert actions == {
+        ("changing", "settings"): "update",
+        ("changing", "goes"): "prune",
+        ("changing", "migrate"): "replace",
+        ("taker", "handed-over"): "adopt",
+        ("adopting", "by-kubectl"): "adopt",
+        ("adopting", "by-helm"): "adopt",
+        ("kinds", f"gauges.{GROUP}"): "create",
+        ("kinds", "one"): "create",
+        ("secret", "password"): "create",
+        ("secret", "fixed"): "create",
+        ("secret", "there"): "create",
+    }
+    writes = changes.requests.on_objects.writes
+    assert {(request.caller, request.user) for request in writes} == {("platform", ACTING)}
+    # What is created is applied, too: a patch that is answered with 201.
+    assert {(request.verb, request.code) for request in writes} == {("patch", 200), ("patch", 201), ("delete", 200)}
+    assert {request.name for request in writes} >= {name for _addon, name in actions}
+
+
+def test_a_viewers_preview_only_reads_whatever_there_is_to_change(changes: Changes) -> None:
+    assert changes.looks.users() == {"viewer"}
+    assert not changes.looks.with_writing_verbs, changes.looks.with_writing_verbs
+    assert {request.verb for request in changes.looks} <= {"get", "list", "watch"}
+    told = {
+        (name.removeprefix("identity-"), item.key.name): (item.action, item.verdict)
+        for name, run in changes.viewed.items()
+        if run.planned
+        for item in run.planned.items
+    }
+    blocked = ("blocked", "unknown")
+    assert told == {
+        ("adopting", "by-kubectl"): blocked,
+        ("adopting", "by-helm"): blocked,
+        ("changing", "settings"): blocked,
+        ("changing", "migrate"): blocked,
+        ("giver", "of-giver"): blocked,
+        ("taker", "of-taker"): blocked,
+        ("taker", "handed-over"): blocked,
+        ("kinds", f"gauges.{GROUP}"): blocked,
+        ("kinds", "one"): blocked,
+        ("new-kinds", f"comings.{GROUP}"): ("create", "unknown"),
+        ("new-kinds", "one"): ("create", "simulated"),
+        ("others", "by-others"): blocked,
+        ("secret", "password"): blocked,
+        ("secret", "fixed"): blocked,
+        ("secret", "there"): blocked,
+        ("chart", "found"): ("create", "unknown"),
+    }
+    assert 'user "viewer" may not get secrets in namespace' in changes.viewed["identity-secret"].item(SECRET).reason
+    chart = changes.viewed["identity-chart"].bundle
+    assert chart and 'secrets "password" is forbidden: User "viewer"' in " ".join(chart.warnings)
+    assert {run.outcome.phase for run in changes.viewed.values()} == {""}
 
 
 # Acting as an account

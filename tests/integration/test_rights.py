@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 
 import pytest
@@ -14,7 +14,7 @@ from tests.integration.engine import AddonRun, Engine
 from tests.integration.gitops import Repository
 from tests.integration.identities import account, grant, rule
 from tests.integration.kubectl import Kubectl
-from tests.integration.objects import config_map, job
+from tests.integration.objects import Object, config_map, job
 from tests.integration.scene import Scene
 
 _NUMBERS = count()
@@ -54,6 +54,10 @@ def stage(new_scene: Callable[[str], Scene], bootstrapped: Cluster, kubectl: Kub
         scene.repository.path, scene.repository.folder, bootstrapped.kubeconfig, scene.cache, impersonate=acting
     )
     return Stage(scene.repository, engine, kubectl, audit, name, acting)
+
+
+def priority_class(name: str) -> Object:
+    return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 7}
 
 
 def questions(requests: Requests) -> list[str]:
@@ -103,6 +107,67 @@ def test_one_right_that_is_missing_is_found_before_any_write_of_the_run(stage: S
     assert stage.kubectl.find("configmap", "goes", one) is None
 
 
+def test_one_verb_less_than_a_sync_of_platform_needs_is_found_before_any_write(
+    stage: Stage, bootstrapped: Cluster
+) -> None:
+    """The same with the user who is meant to run syncs, and with cluster-scoped objects in the add-on."""
+    place = f"{stage.name}-place"
+    stage.kubectl.run("create", "namespace", place)
+    acts = rule("", "serviceaccounts", "get impersonate") | {"resourceNames": ["acting"]}
+    grant(stage.kubectl, f"{stage.name}-caller", "platform", [acts], stage.name)
+    stage = replace(stage, engine=replace(stage.engine, kubeconfig=bootstrapped.kubeconfig_of("platform")))
+    role = {
+        ("", "configmaps"): EVERY_VERB,
+        ("scheduling.k8s.io", "priorityclasses"): EVERY_VERB,
+        ("batch", "jobs"): EVERY_VERB,
+        ("", "pods"): "get list watch",
+        ("", "pods/log"): "get",
+    }
+
+    def grant_without(resource: str = "", verb: str = "") -> None:
+        without = {
+            kind: " ".join(one for one in verbs.split() if (kind[1], one) != (resource, verb))
+            for kind, verbs in role.items()
+        }
+        stage.grant(*(rule(*kind, verbs) for kind, verbs in without.items() if verbs))
+
+    grant_without()
+    old, new = priority_class(f"{stage.name}-old"), priority_class(f"{stage.name}-new")
+    stage.repository.addon(place, config_map("stays", data={"version": "1"}), config_map("goes"), old)
+    runs, _requests = stage.run()
+    assert runs[place].outcome.phase == "Synced", runs[place].failure
+
+    changed = [config_map("stays", data={"version": "2"}), new, {**old, "description": "changed"}]
+    for resource, verb, hooks in (
+        ("configmaps", "patch", []),
+        ("configmaps", "delete", []),
+        ("pods/log", "get", [job("migrate", annotations={"helm.sh/hook": "pre-upgrade"})]),
+    ):
+        stage.repository.addon(place, *changed, *hooks)
+        grant_without(resource, verb)
+        runs, requests = stage.run()
+        outcome = runs[place].outcome
+        assert (outcome.phase, runs[place].planned is not None) == ("Error", True)
+        assert [(one.kind, one.namespace, one.verbs) for one in outcome.rights.missing] == [(resource, place, [verb])]
+        assert "selfsubjectrulesreviews" in questions(requests)
+        assert not requests.on_objects.writes, requests.on_objects.writes
+    assert stage.kubectl.get("configmap", "stays", place)["data"] == {"version": "1"}
+
+    stage.repository.addon(place, *changed)
+    grant_without()
+    runs, requests = stage.run()
+    assert runs[place].outcome.phase == "Synced", runs[place].failure
+    writes = requests.on_objects.writes
+    assert {(one.verb, one.resource) for one in writes} == {
+        ("patch", "configmaps"),
+        ("delete", "configmaps"),
+        ("patch", "priorityclasses"),
+    }
+    assert {(one.caller, one.user) for one in writes} == {("platform", stage.acting)}
+    asked = [number for number, one in enumerate(requests) if one.resource == "selfsubjectrulesreviews"]
+    assert asked[0] < min(map(requests.index, writes)), requests
+
+
 def test_rights_on_what_comes_with_the_run_are_found_before_its_namespace_is_made(stage: Stage) -> None:
     coming = f"{stage.name}-coming"
     stage.repository.addon(coming, config_map("settings"), createNamespace=True)
@@ -121,13 +186,7 @@ def test_rights_in_a_namespace_are_none_on_what_is_in_none(stage: Stage) -> None
     """The rules of a namespace name cluster-scoped kinds, too, and mean nothing there."""
     place = f"{stage.name}-place"
     stage.kubectl.run("create", "namespace", place)
-    priority = {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": stage.name},
-        "value": 7,
-    }
-    stage.repository.addon(place, config_map("stays"), priority)
+    stage.repository.addon(place, config_map("stays"), priority_class(stage.name))
     stage.grant(rule("scheduling.k8s.io", "priorityclasses", "get create patch"))
     stage.grant(rule("*", "*", EVERY_VERB), namespace=place)
     runs, _requests = stage.run()
