@@ -48,6 +48,7 @@ __all__ = [
     "FieldConflict",
     "Response",
     "Watch",
+    "delete_options",
 ]
 
 CONNECT_TIMEOUT = 5.0
@@ -192,7 +193,7 @@ class Client:
         return self.request("PATCH", path, query=query, body=body, content_type=content_type)
 
     def delete(self, path: str, body: Any = None, *, query: dict[str, Any] | None = None) -> Response:
-        """``body`` is a ``DeleteOptions``. Give a propagation policy: without one a Job leaves its pods behind."""
+        """``body`` are ``delete_options``."""
         return self.request("DELETE", path, query=query, body=body)
 
     def create(self, collection: str, manifest: Manifest, is_ours: Callable[[Manifest], bool]) -> Manifest:
@@ -583,6 +584,21 @@ def _warning(text: str) -> str:
     """``299 - "text"`` to ``text`` (RFC 7234, section 5.5)."""
     quoted = re.match(r'\d{3} \S+ "(.*)"$', text, re.DOTALL)
     return re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else text
+
+
+def delete_options(uid: str, resource_version: str = "", cascade: str = "Background") -> Manifest:
+    """What to send with the deletion of exactly the object that was seen; another one is refused with 409.
+
+    :param resource_version: empty when it may have been changed since.
+    :param cascade: what becomes of its dependents, see ``model.plan.Cascade``; a Job without one leaves its pods.
+    """
+    preconditions = {"uid": uid} | ({"resourceVersion": resource_version} if resource_version else {})
+    return {
+        "apiVersion": "v1",
+        "kind": "DeleteOptions",
+        "propagationPolicy": cascade,
+        "preconditions": preconditions,
+    }
 
 
 def _json(body: Any) -> bytes:

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from ..model.errors import AddonError, LockError
 from ..model.names import PROCESS_ANNOTATION
 from .api_error import ApiError
-from .client import Client
+from .client import Client, delete_options
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _RELEASE_ATTEMPTS = 5
@@ -129,13 +129,8 @@ class LeaseLock:
             if lease is None or lease["spec"].get("holderIdentity") != self.holder:
                 return
             metadata = lease["metadata"]
-            preconditions = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
             try:
-                self._client.delete(
-                    self._path,
-                    {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions},
-                    query={"propagationPolicy": "Background"},
-                )
+                self._client.delete(self._path, delete_options(metadata["uid"], metadata["resourceVersion"]))
             except ApiError as error:
                 if error.not_found:
                     return

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..cluster.access import AccessOptions, resolve
-from ..cluster.client import ApiError, Client
+from ..cluster.client import ApiError, Client, delete_options
 from ..cluster.discovery import DEFINITIONS, discover
 from ..model.difference import Difference, difference
 from ..model.errors import BootstrapError, ReadinessError
@@ -161,14 +161,8 @@ def remove(client: Client, manifest: Manifest, mask: Mask, *, check: bool) -> Pr
     if live is None:
         return None
     if not check and not live["metadata"].get("deletionTimestamp"):
-        options = {
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "propagationPolicy": "Background",
-            "preconditions": {"uid": live["metadata"]["uid"]},
-        }
         try:
-            client.delete(path, options)
+            client.delete(path, delete_options(live["metadata"]["uid"]))
         except ApiError as error:
             if not error.not_found:
                 raise error.about(subject=str(key_of(manifest))) from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..cluster.client import ApiError
+from ..cluster.client import ApiError, delete_options
 from ..model.errors import AddonError, ClusterError, DefinitionError, LockError
 from ..model.names import UNINSTALL_ANNOTATION
 from ..model.outcome import Outcome, Phase
@@ -127,10 +127,8 @@ def drop(session: Session, name: str) -> Outcome:
         # A record that never got what its tombstone keeps has nothing to write over it.
         if not record.fresh:
             bury(session.caller, session.info.options.state_namespace, record)
-        preconditions = {"uid": record.uid, "resourceVersion": record.resource_version}
-        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": preconditions}
         try:
-            session.caller.delete(f"{COLLECTION}/{name}", body, query={"propagationPolicy": "Background"})
+            session.caller.delete(f"{COLLECTION}/{name}", delete_options(record.uid, record.resource_version))
         except ApiError as error:
             if not error.not_found:
                 raise error.about(addon=name) from error

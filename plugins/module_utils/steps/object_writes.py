@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..cluster.client import ApiError
+from ..cluster.client import ApiError, delete_options
 from ..cluster.discovery import path_of
 from ..cluster.gone import wait_until_gone, what_holds
 from ..model.errors import ClusterError, PlanError
@@ -129,10 +129,8 @@ class ObjectWriter:
                 raise _moved(item, "it was deleted and made again")
             if fingerprint(self.session.key, live) != item.fingerprint:
                 raise _moved(item, "it was changed")
-            preconditions = {"uid": item.uid, "resourceVersion": resource_version_of(live)}
-            options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": item.cascade}
             try:
-                client.delete(path, {**options, "preconditions": preconditions})
+                client.delete(path, delete_options(item.uid, resource_version_of(live), item.cascade or "Background"))
             except ApiError as error:
                 if error.not_found:
                     return

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from ..cluster.client import ApiError
+from ..cluster.client import ApiError, delete_options
 from ..cluster.discovery import path_of
 from ..cluster.lease import Renewal
 from ..cluster.readiness_progress import PROGRESS_SECONDS
@@ -21,7 +21,7 @@ from ..model.errors import AddonError, PlanError
 from ..model.graph import Edge, Graph, Node, NodeResult
 from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
 from ..model.names import OWNER_LABEL
-from ..model.objects import Manifest, ObjectKey
+from ..model.objects import Manifest, ObjectKey, resource_version_of
 from ..model.outcome import ObjectResult, Outcome
 from ..model.plan import Plan, PlanItem
 from ..model.wording import listed
@@ -192,7 +192,9 @@ class _Deletion:
                     raise PlanError(doubt, hint=_KEPT_NEXT)
                 reply = live
                 if not (live["metadata"].get("deletionTimestamp") or self._terminating(item.key.namespace)):
-                    reply = self.session.acting.delete(path, _options(item, live)).body
+                    version, cascade = resource_version_of(live), item.cascade or "Background"
+                    options = delete_options(live["metadata"]["uid"], version, cascade)
+                    reply = self.session.acting.delete(path, options).body
                 break
             except ApiError as error:
                 if error.not_found:
@@ -276,17 +278,6 @@ def _nameless(item: PlanItem) -> Manifest:
     """What is known of an object that can't be read."""
     metadata = {"namespace": item.key.namespace, "name": item.key.name}
     return {"apiVersion": item.key.group + "/" if item.key.group else "v1", "kind": item.key.kind, "metadata": metadata}
-
-
-def _options(item: PlanItem, live: Manifest) -> Manifest:
-    metadata = live["metadata"]
-    preconditions = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
-    return {
-        "apiVersion": "v1",
-        "kind": "DeleteOptions",
-        "propagationPolicy": item.cascade or "Background",
-        "preconditions": preconditions,
-    }
 
 
 def _note(item: PlanItem, live: Manifest, name: str) -> str:
