@@ -15,7 +15,7 @@ from .claims import Claims, settle_claims
 from .dependencies import changed_dependency
 from .failures import failure_kept
 from .gates import judge
-from .held_back import hold_back_dependents
+from .left_out import leave_out_dependents
 from .object_graph import ObjectOrder
 from .open_renders import why_open
 from .plan_of_left import LeftPlanner
@@ -68,7 +68,7 @@ def _plan(session: Session, bundle: Bundle, progress: Progress, *, fresh: bool) 
     open_render = why_open(session, bundle)
     items = SourcePlanner(session, bundle, states, open_render, progress).items()
     order = ObjectOrder.of(item.manifest for item in bundle.objects)
-    hold_back_dependents(items, order)
+    leave_out_dependents(items, order)
     left_out = next((item.key for item in items if item.left_out), None)
     left_planner = LeftPlanner(session, bundle, states, open_render, fresh, left_out)
     left = left_planner.left({item.uid for item in items if item.uid})

@@ -1,4 +1,8 @@
-"""What needs an object that can't be changed in place is left out of the run with it; all the rest goes on."""
+"""What needs an object that can't be changed in place is left out of the run with it; all the rest goes on.
+
+That is decided when the plan is made. What a run does not get to, since what it needs failed or is late, is
+`held_back` (``object_walk.py``).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from ..model.plan import APPLIES, PlanItem
 from .object_graph import ObjectOrder
 
 
-def hold_back_dependents(items: Iterable[PlanItem], order: ObjectOrder) -> None:
+def leave_out_dependents(items: Iterable[PlanItem], order: ObjectOrder) -> None:
     """Block the items that come after a left out one in the object graph, directly or through others."""
     by_key = {item.key: item for item in items}
     roots = {key: key for key, item in by_key.items() if item.left_out}
@@ -28,10 +32,11 @@ def hold_back_dependents(items: Iterable[PlanItem], order: ObjectOrder) -> None:
             if dependent in by_key and dependent not in roots:
                 roots[dependent] = roots[key]
                 waiting.append(dependent)
-                _hold_back(by_key[dependent], roots[key])
+                _leave_out(by_key[dependent], key, roots[key])
 
 
-def _hold_back(item: PlanItem, root: ObjectKey) -> None:
+def _leave_out(item: PlanItem, needed: ObjectKey, root: ObjectKey) -> None:
     if item.action in APPLIES or not item.settled:
         item.action, item.verdict = "blocked", "verified"
-        item.held_by, item.reason = str(root), f"needs {root}, which can't be changed in place"
+        through = "" if needed == root else f" (through {needed})"
+        item.held_by, item.reason = str(root), f"needs {root}{through}, which can't be changed in place"
