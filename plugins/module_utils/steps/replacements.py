@@ -30,7 +30,7 @@ def plan_change_in_place(
     cascade, effect = cascade_of(live, body)
     stays = _why_it_stays(made, live, refusal, asked, cascade)
     if stays or rehearsal is None:
-        made.reason = f"can't be changed in place: {refusal.message}. {stays}"
+        made.reason = f"{', '.join(made.immutable)} can't be changed in place ({refusal.message}). {stays}"
         return None
     made.action, made.cascade = "replace", cascade
     if rehearsal.unproven:

@@ -104,7 +104,7 @@ def _why(outcome: Outcome, check: bool, plan: Plan | None) -> str:
         kept = [f"{item.key} ({item.reason})" for item in outcome.kept]
         reasons.append(f"kept: {listed(kept, 2)}")
     if outcome.notes:
-        reasons.append(f"no longer tracked: {listed(outcome.notes, 2)}")
+        reasons.append(f"let go of: {listed(outcome.notes, 2)}")
     return printable("; ".join(reason.removeprefix(f"add-on {outcome.name}: ") for reason in reasons if reason))
 
 
