@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 import yaml
 
 from local_cluster import Cluster
-from tests.integration.kubectl import inventory
-from tests.integration.objects import config_map
+from tests.integration.audit import Audit
+from tests.integration.engine import Bench
+from tests.integration.kubectl import Kubectl, Object, inventory
+from tests.integration.objects import config_map, namespace
 from tests.integration.playbooks import PlaybookResult
 from tests.integration.scene import Observed, Scene
 
@@ -122,6 +125,66 @@ def test_nothing_is_removed(story: Story) -> None:
         assert story.bad.records[name]["spec"] == story.good.records[name]["spec"]
 
 
+# Objects that can't be put in order, or told apart
+
+
+def wishing(name: str, *blockers: str, **fields: Any) -> Object:
+    wished = {"rendimiento.ai/depends-on": ", ".join(f"/ConfigMap/ordered/{blocker}" for blocker in blockers)}
+    return config_map(name, annotations=wished, **fields)
+
+
+DISORDERED = {
+    "order-unknown": (
+        [wishing("a", "b", "nobody"), wishing("b", "a-stranger"), config_map("c")],
+        ["depends-on names what is no other object of this add-on", "ConfigMap ordered/a -> ConfigMap ordered/nobody",
+         "ConfigMap ordered/b -> ConfigMap ordered/a-stranger"],
+    ),
+    "order-self": ([wishing("d", "d")], ["no other object", "ConfigMap ordered/d -> ConfigMap ordered/d"]),
+    "order-cycle": (
+        [wishing("e", "f"), wishing("f", "e")],
+        ["a cycle, each comes after the next: "
+         "ConfigMap ordered/e -> ConfigMap ordered/f (depends-on) -> ConfigMap ordered/e (depends-on)"],
+    ),
+    "order-twice": (
+        [config_map("g"), config_map("h"), config_map("g", data={"key": "other"})],
+        ["ConfigMap ordered/g: is in the source twice: ", "order-twice/objects.yaml, document 1 and ",
+         "order-twice/objects.yaml, document 3"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["at first", "where it runs"])
+def test_objects_without_an_order_or_an_identity_are_an_error_before_anything_is_written(
+    new_bench: Callable[[str], Bench], kubectl: Kubectl, audit: Audit, there: bool
+) -> None:
+    place = f"ordered-{there}".lower()
+    bench = new_bench(place)
+
+    def define(name: str, *objects: Object) -> None:
+        text = json.dumps(objects).replace("/ordered/", f"/{place}/")
+        bench.repository.addon(f"{place}-{name}", *json.loads(text), namespace=place)
+
+    kubectl.create(namespace(place))
+    if there:
+        for name in DISORDERED:
+            define(name, config_map(f"of-{name}"))
+        bench.repository.commit()
+        assert {run.outcome.phase for run in bench.sync().values()} == {"Synced"}
+    for name, (objects, _parts) in DISORDERED.items():
+        define(name, *objects)
+    bench.repository.commit()
+    before = kubectl.everything("configmaps")
+    mark = audit.mark()
+    for runs in (bench.preview(), bench.sync()):
+        for name, (_objects, parts) in DISORDERED.items():
+            outcome = runs[f"{place}-{name}"].outcome
+            expected = [part.replace("ordered/", f"{place}/") for part in parts]
+            assert outcome.phase == "Error"
+            assert [part for part in expected if part not in outcome.error] == [], outcome.error
+    assert not [each for each in audit.since(mark).writes.on_objects if each.namespace == place]
+    assert kubectl.everything("configmaps") == before
+
+
 # Mistakes that no add-on survives: one error, before anything is read or written.
 
 
@@ -140,9 +203,12 @@ def ready(scene: Scene) -> Scene:
     return scene
 
 
-def test_b64_an_api_server_out_of_reach_is_failed(ready: Scene, bootstrapped: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("check", [True, False], ids=["preview", "sync"])
+def test_b64_an_api_server_out_of_reach_is_failed(
+    ready: Scene, bootstrapped: Cluster, tmp_path: Path, check: bool
+) -> None:
     kubeconfig = changed_kubeconfig(bootstrapped, tmp_path, server="https://127.0.0.1:9")
-    expect(ready.sync(kubeconfig=str(kubeconfig)), "https://127.0.0.1:9", "refused", "addon_kubeconfig")
+    expect(ready.sync(kubeconfig=str(kubeconfig), check=check), "https://127.0.0.1:9", "refused", "addon_kubeconfig")
 
 
 def test_credentials_that_are_not_valid_any_more(ready: Scene, bootstrapped: Cluster, tmp_path: Path) -> None:

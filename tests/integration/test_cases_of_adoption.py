@@ -5,6 +5,7 @@ Each test with an id is one report of what other tools did to objects that they 
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -139,6 +140,15 @@ def test_b27_the_source_can_ask_for_single_objects(belongings: Belongings, name:
     assert f"ConfigMap belongings/{name}" in inventory(belongings.record)
 
 
+@pytest.mark.parametrize("name", ["released", "elsewhere"])
+def test_b27_the_marks_of_another_release_go_with_that_and_are_shown(belongings: Belongings, name: str) -> None:
+    metadata = belongings.after[f"ConfigMap belongings/{name}"]["metadata"]
+    assert (metadata["annotations"], metadata["labels"]) == (ASK, {OWNER: "belonging"})
+    was = belongings.before[f"ConfigMap belongings/{name}"]["metadata"]["annotations"]
+    shown = belongings.asked["belonging"].item(f"ConfigMap belongings/{name}").unified().splitlines()
+    assert {f"-    {mark}: {value}" for mark, value in was.items()} <= set(shown), shown
+
+
 def test_b27_there_is_no_asking_for_what_a_controller_has(new_bench: Callable[[str], Bench], kubectl: Kubectl) -> None:
     place = "controlled"
     kubectl.create(namespace(place), deployment("master", place, replicas=0))
@@ -169,6 +179,8 @@ class Conflicts:
     refused: dict[str, Object]
     asked: dict[str, AddonRun]
     after: dict[str, Object]
+    allowed: dict[str, AddonRun]
+    taken: dict[str, Object]
     taken_back: dict[str, AddonRun]
     again: dict[str, AddonRun]
 
@@ -186,31 +198,34 @@ def conflicts(new_bench: Callable[[str], Bench], kubectl: Kubectl) -> Conflicts:
     kubectl.run("--namespace", place, "patch", "configmap", "by-hand", "--type=merge", "-p", '{"data":{"hand":"1"}}',
                 "--field-manager=kubectl-edit")  # fmt: skip
 
-    def define(*, ask: bool = False) -> None:
+    def define(*, ask: bool = False, allow: bool = False) -> None:
         make = asked if ask else dict
         fields: dict[str, Any] = {"namespace": place, "adopt": True}
         bench.repository.addon("equal", config_map("equal", data={"mapRoles": "A"}), **fields)
         other = make(config_map("other", data={"mapRoles": "B"}))
         bench.repository.addon(
             "contested", other, make(secret("hidden", data={"password": "swordfish-of-ours"})),
-            config_map("equal-beside"), config_map("new"), **fields, allowAdoptChanges=not ask,
+            config_map("equal-beside"), config_map("new"), **fields, allowAdoptChanges=allow,
         )  # fmt: skip
         bench.repository.addon(
             "by-hand", config_map("by-hand", data={"hand": "2"}), **fields, allowAdoptChanges=True
         )  # fmt: skip
         bench.repository.commit()
 
-    define()
+    define(allow=True)
     preview = bench.preview()
     run = bench.sync()
     refused = kubectl.everything("configmaps", "secrets")
     define(ask=True)
     asking = bench.sync()
     after = kubectl.everything("configmaps", "secrets")
+    define(ask=True, allow=True)
+    allowed = bench.sync()
+    taken = kubectl.everything("configmaps", "secrets")
     # Once the object is the add-on's, git says what is in it: another program's value is taken back, and told.
     applied(kubectl, "lambda", config_map("equal", place, {"mapRoles": "C", "other": "x"}), "--force-conflicts")
     taken_back = bench.sync()
-    return Conflicts(preview, run, refused, asking, after, taken_back, bench.preview())
+    return Conflicts(preview, run, refused, asking, after, allowed, taken, taken_back, bench.preview())
 
 
 def test_b28_the_same_value_is_shared_and_adopted(conflicts: Conflicts) -> None:
@@ -247,10 +262,24 @@ def test_b28_nothing_is_written_even_if_changes_are_allowed(conflicts: Conflicts
     assert OWNER not in conflicts.refused["ConfigMap conflicts/equal-beside"]["metadata"].get("labels", {})
 
 
-def test_b28_it_is_taken_where_that_is_asked_for_the_object(conflicts: Conflicts) -> None:
-    # That one object is asked for, so the add-on needs no leave for changes; what is new with it does.
-    assert conflicts.asked["contested"].gate[0] == "adoption"
-    assert "ConfigMap conflicts/new" in conflicts.asked["contested"].gate[1]
+def test_b28_what_is_asked_for_needs_no_leave_and_what_is_new_beside_it_does(conflicts: Conflicts) -> None:
+    gate, reason = conflicts.asked["contested"].gate
+    assert gate == "adoption"
+    assert "ConfigMap conflicts/new" in reason
+    assert "conflicts/other" not in reason
+    assert "conflicts/hidden" not in reason
+    for title in ("ConfigMap conflicts/other", "Secret conflicts/hidden"):
+        assert conflicts.after[title] == conflicts.refused[title]
+
+
+def test_b28_with_leave_what_is_asked_for_is_taken_and_nothing_beside_it(conflicts: Conflicts) -> None:
+    run = conflicts.allowed["contested"]
+    assert run.outcome.phase == "Synced", run.gate
+    assert run.lines("ConfigMap conflicts/other") == ["takes .data.mapRoles from lambda"]
+    assert conflicts.taken["ConfigMap conflicts/other"]["data"] == {"mapRoles": "B", "other": "x"}
+    password = conflicts.taken["Secret conflicts/hidden"]["data"]["password"]
+    assert base64.b64decode(password).decode() == "swordfish-of-ours"
+    assert "ConfigMap conflicts/new" in conflicts.taken
 
 
 def test_b28_what_a_person_changed_needs_no_more_than_leave_for_changes(conflicts: Conflicts) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from local_cluster import Cluster
 from tests.chart_repository import ChartRepository
@@ -64,6 +65,7 @@ class Story:
     good: Observed
     preview: Observed
     bad: Observed
+    review: str
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +132,9 @@ def story(new_scene: Callable[[str], Scene], charts: ChartRepository, bootstrapp
     ]
     repository.addon("b66-wrong", config_map("b66-wrong", data={"changed": "yes"}), *wrong, **PLACE)
     repository.commit("faults")
-    preview = scene.observe(check=True, diff=True)
-    return Story(good, preview, scene.observe(diff=True))
+    review = scene.playbooks.scratch / "preview.md"
+    preview = scene.observe(check=True, diff=True, preview_file=str(review))
+    return Story(good, preview, scene.observe(diff=True), review.read_text())
 
 
 def runs(story: Story) -> list[Observed]:
@@ -210,6 +213,15 @@ def test_b56_encoded_data_and_values_arrive_byte_for_byte(story: Story) -> None:
         key: f"not-to-be-shown {text}" for key, text in LOOKALIKES.items()
     }
     assert story.good.objects["ConfigMap cases-b5/b56-chart"]["data"]["text"] == " ".join(LOOKALIKES.values())
+
+
+def test_b59_the_preview_states_server_and_context(story: Story, bootstrapped: Cluster) -> None:
+    kubeconfig = yaml.safe_load(bootstrapped.kubeconfig_of("admin").read_text())
+    server, context = kubeconfig["clusters"][0]["cluster"]["server"], kubeconfig["current-context"]
+    (line,) = [line for line in story.preview.result.output.splitlines() if f"cluster {server} (v1." in line]
+    assert line.endswith(f"), context {context}")
+    (line,) = [line for line in story.review.splitlines() if f"cluster `{server}` (`v1." in line]
+    assert line.endswith(f"`), context `{context}`.")
 
 
 def test_b66_types_are_those_of_the_file(story: Story) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import copy
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from local_cluster import Cluster
+from tests.integration.admission import certificate_of_loopback
 from tests.integration.audit import Audit, Requests
 from tests.integration.engine import AddonRun
 from tests.integration.kubectl import Kubectl, Object, wait_until
@@ -66,6 +69,7 @@ def b36(value: str, *, mended: bool = False) -> list[Object]:
     configurations = [webhooks(CHANGES, "", "secrets", inside, failurePolicy="Ignore" if mended else "Fail")]
     if not mended:
         configurations.insert(0, webhooks(LEAVES, "", "configmaps", inside))
+        configurations[0]["webhooks"][0]["clientConfig"]["caBundle"] = ""
     for each in configurations:
         each["webhooks"][0]["clientConfig"]["service"]["namespace"] = NAME
     place = namespace(NAME)
@@ -91,6 +95,12 @@ def refused(stage: Stage, kubectl: Kubectl, audit: Audit) -> Iterator[Refused]:
         first_requests = audit.since(mark)
         for kind in ("configmap", "secret generic"):
             wait_until(lambda kind=kind: is_refused(kubectl, kind), "the webhook is called")  # type: ignore[misc]
+        # What a controller fills in is no change that the sync makes, so it puts nothing right.
+        certificate, _key = certificate_of_loopback(stage.repository.path.parent)
+        bundle = base64.b64encode(certificate.read_bytes()).decode()
+        patch = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}]
+        kubectl.run("patch", "validatingwebhookconfigurations", LEAVES, "--type=json", "--field-manager=injector",
+                    f"--patch={json.dumps(patch)}")  # fmt: skip
         stage.addon(NAME, *b36("new"))
         mark = audit.mark()
         second = stage.sync()[NAME]

@@ -90,7 +90,10 @@ def markdown_preview(review: Review, size: int) -> str:
 
 def _intro(review: Review) -> list[str]:
     tense = "Preview of the add-ons" if review.check else "What was planned for the add-ons"
-    where = f"Commit {code(review.commit, 64)}, cluster {code(review.server, 100)} ({code(review.server_version, 30)})."
+    cluster = f"cluster {code(review.server, 100)} ({code(review.server_version, 30)})"
+    if review.context:
+        cluster += f", context {code(review.context, 100)}"
+    where = f"Commit {code(review.commit, 64)}, {cluster}."
     if not review.comparable:
         where += " The cluster has no key yet: stand-ins for secrets are made for this run alone."
     return [f"{MARKER}\n## {tense}", where, _headline(review), *_notes_of_run(review)]

@@ -41,7 +41,8 @@ class Review:
     """A run to be reviewed.
 
     ``comparable`` is false when digests and stand-ins of secrets were made with a key of this run alone. ``invalid``
-    tells what is wrong with definition files that have no name to go by.
+    tells what is wrong with definition files that have no name to go by. ``context`` is that of the kubeconfig, empty
+    when none was used.
     """
 
     commit: str
@@ -52,6 +53,7 @@ class Review:
     addons: list[ReviewedAddon]
     invalid: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    context: str = ""
 
 
 def pending_items(plan: Plan) -> list[PlanItem]:

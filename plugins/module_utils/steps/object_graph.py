@@ -19,6 +19,7 @@ from ..model.names import DEPENDS_ON_ANNOTATION, RBAC_GROUP
 from ..model.normalise import is_definition, kinds_of_definition, pod_labels, pod_spec
 from ..model.objects import GroupKind, Manifest, ObjectKey, key_of, split_api_version
 from ..model.shapes import mapping_of, mappings_of
+from ..model.wording import listed
 
 PREREQUISITES: frozenset[GroupKind] = frozenset(
     {("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")}
@@ -51,6 +52,8 @@ _RANKS: dict[GroupKind, int] = {
     **dict.fromkeys(WEBHOOK_CONFIGURATIONS, 9),
 }
 _DEFAULT_RANK = 5
+
+_MOST_NAMED = 10
 
 BY_USER = "depends-on"
 """The reason of edges that people asked for."""
@@ -113,15 +116,17 @@ def check_order(manifests: Collection[Manifest]) -> None:
     :raises GraphError: as ``ObjectOrder.of``, and for a ``depends-on`` annotation that names nothing of the add-on.
     """
     everything = {key_of(manifest) for manifest in manifests}
+    unknown: list[str] = []
     for manifest in manifests:
         key = key_of(manifest)
-        unknown = [blocker for blocker in _depends_on(manifest, key) if blocker not in everything or blocker == key]
-        if unknown:
-            raise GraphError(
-                f"annotation {DEPENDS_ON_ANNOTATION} names {unknown[0]}, which is no other object of this add-on",
-                subject=str(key),
-                hint="correct it; between add-ons use dependsOn of the definition",
-            )
+        named = [blocker for blocker in _depends_on(manifest, key) if blocker not in everything or blocker == key]
+        unknown += [f"{key} -> {blocker}" for blocker in named]
+    if unknown:
+        raise GraphError(
+            f"annotation {DEPENDS_ON_ANNOTATION} names what is no other object of this add-on: "
+            f"{listed(unknown, _MOST_NAMED)}",
+            hint="correct it; between add-ons use dependsOn of the definition",
+        )
     ObjectOrder.of(manifests)
 
 

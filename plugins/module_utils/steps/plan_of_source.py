@@ -75,7 +75,7 @@ class SourcePlanner:
         self._kinds = list(kinds_brought(brought))
         self._schemas = Schemas(self.session, brought)
         self._bodies = Bodies(self.session, self.bundle.name, self._schemas, brought)
-        self._in_the_way = WebhooksInTheWay(self.session, self.bundle)
+        self._in_the_way = WebhooksInTheWay(self.session, self.bundle, self._bodies)
         self._clashes = bundle_faults(item.manifest for item in self.bundle.objects)
         self._hides_fields = bool(self.session.directory.definition(self.bundle.name).definition.mask)
         # Namespaces that this add-on, or one that it depends on, creates.

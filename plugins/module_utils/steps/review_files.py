@@ -82,4 +82,5 @@ def _review(
         addons=addons,
         invalid=info.nameless,
         warnings=info.warnings,
+        context=info.context,
     )

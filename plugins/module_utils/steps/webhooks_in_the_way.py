@@ -5,6 +5,7 @@ Without this the objects could not be checked, so nothing would be applied, and 
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -17,6 +18,7 @@ from ..model.kinds import WEBHOOK_CONFIGURATIONS
 from ..model.names import OWNER_LABEL
 from ..model.objects import Manifest, ObjectKey
 from ..model.shapes import mappings_of
+from .bodies import Bodies
 from .session import Session
 
 
@@ -29,16 +31,25 @@ class InTheWay:
 
 
 class WebhooksInTheWay:
-    """Those of one add-on, looked for when the first webhook does not answer."""
+    """Those of one add-on, looked for when the first webhook does not answer; may be asked by many threads.
 
-    def __init__(self, session: Session, bundle: Bundle) -> None:
+    :param bodies: of the same add-on: what a sync sends is compared, not what the source says.
+    """
+
+    def __init__(self, session: Session, bundle: Bundle, bodies: Bodies) -> None:
         self._session = session
         self._name = bundle.name
+        self._bodies = bodies
+        # Looked for once: each look asks the server about every configuration.
+        self._lock = threading.Lock()
         self._bundled = {item.key: item for item in bundle.objects if item.key.group_kind in WEBHOOK_CONFIGURATIONS}
 
     def of(self, error: ApiError) -> InTheWay | None:
         """The configuration of the webhook that failed; ``None`` when the sync leaves it as it is."""
-        return self._by_webhook.get(error.webhook) if error.webhook else None
+        if not error.webhook:
+            return None
+        with self._lock:
+            return self._by_webhook.get(error.webhook)
 
     @cached_property
     def _by_webhook(self) -> dict[str, InTheWay]:
@@ -68,5 +79,6 @@ class WebhooksInTheWay:
             return {}, ""
         if key not in self._bundled:
             return live, "leaves"
-        predicted = client.apply(path, self._bundled[key].manifest, dry_run=True, force=True).body
+        body = self._bodies.of(self._bundled[key], live, []).manifest
+        predicted = client.apply(path, body, dry_run=True, force=True).body
         return live, "changes" if predicted.get("webhooks") != live.get("webhooks") else ""

@@ -48,6 +48,12 @@ def test_nothing_to_do_is_one_line_and_the_table() -> None:
     )
 
 
+@pytest.mark.parametrize(("context", "told"), [("", ""), ("staging", ", context `staging`")])
+def test_b59_it_states_the_server_and_the_context(context: str, told: str) -> None:
+    text = markdown_preview(review(context=context), SMALLEST)
+    assert f"\n\nCommit `c0ffee`, cluster `https://server` (`v1.37.2`){told}.\n\n" in text
+
+
 def test_a_run_without_add_ons() -> None:
     text = markdown_preview(review(), SMALLEST)
     assert text.endswith("Nothing would change.\n\nThere are no add-ons.\n")

@@ -161,8 +161,22 @@ def test_an_annotation_that_can_not_be_read_names_its_object(text: str) -> None:
 @pytest.mark.parametrize("name", ["nobody", "p"])
 def test_depends_on_names_another_object_of_the_add_on(name: str) -> None:
     manifest = pod({}, annotations={"rendimiento.ai/depends-on": f"/Pod/web/{name}"})
-    with pytest.raises(GraphError, match=f"Pod web/p: .* names Pod web/{name}, which is no other object"):
+    with pytest.raises(GraphError, match=f"names what is no other object .*: Pod web/p -> Pod web/{name}. Correct it"):
         check_order([manifest])
+
+
+def test_all_that_annotations_name_and_is_not_there_is_told_at_once_up_to_a_bound() -> None:
+    manifests = [
+        pod({}, name=name, annotations={"rendimiento.ai/depends-on": "/Pod/web/x, /Pod/web/y"}) for name in "ab"
+    ]
+    with pytest.raises(GraphError) as caught:
+        check_order(manifests)
+    pairs = [f"Pod web/{name} -> Pod web/{blocker}" for name in "ab" for blocker in "xy"]
+    assert f": {', '.join(pairs)}. Correct it" in str(caught.value)
+    with pytest.raises(GraphError, match=r" and 15 more\."):
+        check_order([pod({}, name="a", annotations={"rendimiento.ai/depends-on": ",".join(
+            f"/Pod/web/{number}" for number in range(25)
+        )})])  # fmt: skip
 
 
 def test_edges_say_why_and_none_leads_to_the_object_itself() -> None:
