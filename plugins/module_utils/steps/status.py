@@ -13,6 +13,7 @@ from ..model.plan import APPLIES, Plan
 from ..model.record import Record
 from ..model.review import bounded, most_important, pending_items
 from .inventories import inventory_after
+from .prune import prunable
 from .recorded_versions import latest_versions
 from .session import Session
 
@@ -36,7 +37,7 @@ def status_after(session: Session, name: str, outcome: Outcome) -> dict[str, Any
         "phase": outcome.phase,
         "message": outcome.message[:MESSAGE_CHARACTERS],
         "observedGeneration": record.generation,
-        "conditions": _conditions(record, outcome, now),
+        "conditions": _conditions(record, plan, outcome, now),
     }
     if plan:
         status |= _planned(session, record, plan, outcome, now)
@@ -82,11 +83,11 @@ def _world(session: Session) -> str | None:
         return None
 
 
-def _conditions(record: Record, outcome: Outcome, now: str) -> list[dict[str, Any]]:
+def _conditions(record: Record, plan: Plan | None, outcome: Outcome, now: str) -> list[dict[str, Any]]:
     """``Synced``, ``Healthy`` and ``Ready`` (both), in the form that ``kubectl wait`` reads."""
     synced = {"Synced": "True", "Suspended": record.condition("Synced") or "Unknown"}.get(outcome.phase, "False")
-    # Applied to the end and then not ready in time: what runs is what git says, it only does not run well.
-    if outcome.phase == "Error" and outcome.healthy is False and _all_applied(outcome):
+    # Carried out to the end and then not ready in time: what runs is what git says, it only does not run well.
+    if outcome.phase == "Error" and outcome.healthy is False and _all_carried_out(plan, outcome):
         synced = "True"
     healthy = {True: "True", False: "False", None: record.condition("Healthy") or "Unknown"}[outcome.healthy]
     both = "True" if (synced, healthy) == ("True", "True") else "False"
@@ -102,11 +103,13 @@ def _conditions(record: Record, outcome: Outcome, now: str) -> list[dict[str, An
     return [*conditions, *(condition for kind, condition in known.items() if kind not in ours)]
 
 
-def _all_applied(outcome: Outcome) -> bool:
+def _all_carried_out(plan: Plan | None, outcome: Outcome) -> bool:
     if outcome.planned.get("blocked"):
         return False
     wanted = sum(outcome.planned.get(action, 0) for action in APPLIES)
-    return len(outcome.applied) >= wanted
+    leaving = {item.key for item in prunable(plan, outcome)} if plan else set()
+    leaving |= {item.key for item in outcome.pruned}
+    return len(outcome.applied) >= wanted and leaving <= set(outcome.gone)
 
 
 def _preview(plan: Plan) -> dict[str, Any]:

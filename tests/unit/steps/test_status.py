@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from ansible_collections.rendimiento.addons.plugins.module_utils.model.outcome import Outcome
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.outcome import ObjectResult, Outcome
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.plan import PlanItem, Takeover, YieldedField
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.status import status_after
-from tests.unit.steps.made_run import COMMIT, FACTS, MadeRun, inventory, item, synced
+from tests.unit.steps.made_run import COMMIT, FACTS, MadeRun, inventory, item, key, synced
 
 SAME = item("a", owner="app", facts=FACTS)
 HAS_A = inventory(a="applied")
@@ -79,6 +80,24 @@ def test_conditions_move_only_when_their_state_does(run: MadeRun, outcome: Outco
     run.add("app", items=[SAME], status=SETTLED)
     states = conditions({**SETTLED, **after(run, outcome)})
     assert states == {kind: (state, state != "True") for kind, state in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("pruned", "gone", "expected"),
+    [
+        ([], [], "False"),
+        ([ObjectResult(key("left"))], [], "False"),
+        ([ObjectResult(key("left"))], [key("left")], "True"),
+        ([], [key("left")], "True"),
+    ],
+    ids=["never-began", "still-being-deleted", "deleted", "was-gone-already"],
+)
+def test_unready_is_synced_only_when_what_left_the_source_is_gone(
+    run: MadeRun, pruned: list[ObjectResult], gone: list[ObjectKey], expected: str
+) -> None:
+    run.serves().add("app", items=[SAME, item("left", "prune", owner="app", uid="left")], status=SETTLED)
+    changes = after(run, Outcome("app", phase="Error", healthy=False, pruned=pruned, gone=gone))
+    assert conditions({**SETTLED, **changes})["Synced"][0] == expected
 
 
 def test_conditions_without_a_past(run: MadeRun) -> None:
