@@ -30,8 +30,11 @@ class Lines:
         """Seconds since the wait began."""
         return time.monotonic() - self._began
 
-    def tell(self, states: Mapping[ObjectKey, Readiness]) -> None:
-        """Say what is waited for, if it is time to."""
+    def tell(self, states: Mapping[ObjectKey, Readiness], total: int = 0) -> None:
+        """Say what is waited for, if it is time to.
+
+        :param total: how many are waited for in all, if some of them have no state yet.
+        """
         elapsed = self.elapsed
         if elapsed - self._shown_at < NEWS_SECONDS:
             return
@@ -40,4 +43,4 @@ class Lines:
         text = ", ".join(left[:_NAMED] + more)
         if left and elapsed - self._shown_at >= (PROGRESS_SECONDS if text == self._shown else NEWS_SECONDS):
             self._shown, self._shown_at = text, elapsed
-            self._progress(f"waiting for {len(left)} of {len(states)} objects, {elapsed:.0f} s: {text}")
+            self._progress(f"waiting for {len(left)} of {total or len(states)} objects, {elapsed:.0f} s: {text}")

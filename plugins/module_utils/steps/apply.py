@@ -7,18 +7,19 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Literal
 
 from ..cluster.client import ApiError
 from ..cluster.discovery import Discovery
 from ..cluster.lease import Renewal
+from ..cluster.readiness_progress import PROGRESS_SECONDS
 from ..cluster.readiness_rules import Readiness
 from ..model.bundle import Bundle
 from ..model.errors import AddonError, PlanError, ReadinessError
 from ..model.kinds import API_SERVICE
 from ..model.layers import layer_lines
 from ..model.masking import Mask
-from ..model.normalise import is_definition, kinds_of_definition
+from ..model.normalise import describe_kind, is_definition, kinds_of_definition
 from ..model.objects import ObjectKey, join_api_version
 from ..model.outcome import AppliedObject, Outcome
 from ..model.plan import APPLIES, Plan, PlanItem
@@ -29,13 +30,12 @@ from .lock import held
 from .object_graph import PREREQUISITES, ObjectOrder
 from .object_walk import ObjectWalk, Walked
 from .object_writes import ObjectWriter
-from .prune import prune_first
+from .prune import prunable, prune_first
 from .readiness import readiness_watch, unready_error
 from .records import write_ahead
 from .session import Progress, Session
 
 Stage = Literal["prerequisites", "all"]
-T = TypeVar("T")
 
 _SERVED_WITHIN_SECONDS = 60.0
 _NAMED = 3
@@ -137,12 +137,15 @@ class _Application:
 
     def _clear_the_way(self, items: list[PlanItem]) -> list[PlanItem]:
         """Change or delete the webhook configurations that refuse some of these objects; what is left to apply."""
-        keys = {item.in_the_way for item in items}
+        keys = {item.in_the_way for item in items if item.in_the_way}
+        if keys:
+            self._tell(f"first {listed([str(key) for key in sorted(keys)], _NAMED)}, which refuses what comes next")
         changing = [item for item in items if item.key in keys]
         if changing and (problems := self._walk(changing)).any:
             raise self._error(problems)
-        leaving = [item for item in self.plan.with_action("prune") if item.key in keys]
-        if leaving:
+        self._save()
+        outcome = self.session.directory.outcome(self.name)
+        if leaving := [item for item in prunable(self.plan, outcome) if item.key in keys]:
             prune_first(self.session, self.name, leaving, self.renewal, self.progress)
         return [item for item in items if item.key not in keys]
 
@@ -169,17 +172,21 @@ class _Application:
 
     def _verify_simulated(self, items: list[PlanItem]) -> None:
         """Dry-run what could only be simulated before, so that a refusal stops the run before the first real write."""
-        refused = []
-        for item in items:
-            if item.verdict != "simulated":
-                continue
+
+        def refusal(item: PlanItem) -> str:
             try:
                 self._writer.rehearse(item, self._bodies[item.key])
             except ApiError as error:
-                refused.append(f"{item.key}: {self._mask.text(error.message)}")
-        if refused:
+                return f"{item.key}: {self._mask.text(error.message)}"
+            return ""
+
+        simulated = [item for item in items if item.verdict == "simulated"]
+        if refused := list(filter(None, self.session.each(refusal, simulated, self._far))):
             more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
             raise PlanError(f"{refused[0]}{more}", addon=self.name, hint="nothing but namespaces and kinds was applied")
+
+    def _far(self, done: int, total: int) -> None:
+        self._tell(f"checked {done} of {total} objects that could not be checked before")
 
     def _wait_until_served(self, items: list[PlanItem]) -> None:
         """Wait for the kinds of new and changed CustomResourceDefinitions, by condition and in discovery."""
@@ -192,18 +199,24 @@ class _Application:
         if error := self._late(states, _SERVED_WITHIN_SECONDS):
             raise error
         wanted = sorted({kind[:3] for manifest in definitions for kind in kinds_of_definition(manifest)})
-        missing = self._rediscover(lambda found: next((kind for kind in wanted if found.find(*kind) is None), None))
-        if missing:
-            group, version, kind = missing
-            raise ReadinessError(f"{kind} of {group}/{version} is not served yet", addon=self.name)
 
-    def _rediscover(self, missing: Callable[[Discovery], T | None]) -> T | None:
+        def unserved(found: Discovery) -> list[str]:
+            return [describe_kind(*kind) for kind in wanted if found.find(*kind) is None]
+
+        if missing := self._rediscover(unserved):
+            raise ReadinessError(f"{missing[0]} is not served yet", addon=self.name)
+
+    def _rediscover(self, missing: Callable[[Discovery], list[str]]) -> list[str]:
         """Ask what is served until nothing is missing any more; what still is after a while."""
-        deadline = time.monotonic() + _SERVED_WITHIN_SECONDS
+        began = told = time.monotonic()
         while True:
             found = missing(self.session.rediscover())
-            if found is None or time.monotonic() > deadline or self.renewal.lost.wait(0.2):
+            now = time.monotonic()
+            if not found or now - began > _SERVED_WITHIN_SECONDS or self.renewal.lost.wait(0.2):
                 return found
+            if now - told >= PROGRESS_SECONDS:
+                told = now
+                self._tell(f"waiting until these are served, {now - began:.0f} s: {listed(found, _NAMED)}")
 
     # Readiness
 
@@ -273,7 +286,7 @@ class _Application:
         specs = [mapping_of(self._bodies.get(key, {}).get("spec")) for key in keys if key.group_kind == API_SERVICE]
         served = {join_api_version(str(spec.get("group")), str(spec.get("version"))) for spec in specs}
         if served:
-            self._rediscover(lambda found: served - set(found.api_versions()) or None)
+            self._rediscover(lambda found: sorted(served - set(found.api_versions())))
 
     def _tell(self, text: str) -> None:
         self.progress(f"{self.name}: {self._mask.text(text)}")

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from ..cluster.readiness_progress import PROGRESS_SECONDS, Lines
 from ..cluster.readiness_rules import Readiness
@@ -67,8 +67,13 @@ class ObjectWalk:
     progress: Progress
 
     def __post_init__(self) -> None:
-        self._lines = Lines(self.progress)
         self._seen: dict[ObjectKey, Readiness] = {}
+        self._awaited = 0
+
+    @cached_property
+    def _lines(self) -> Lines:
+        """Made at the first wait, whose seconds they count."""
+        return Lines(self.progress)
 
     def run(self, items: list[PlanItem], workers: int, stop: threading.Event) -> Walked:
         """Write these objects; what had not begun when ``stop`` was set is in no list."""
@@ -79,6 +84,7 @@ class ObjectWalk:
         graph: Graph[ObjectKey, None] = Graph()
         for key, item in wanted.items():
             waits = bool(self.seconds) and key in needed
+            self._awaited += waits
             graph.add(
                 Node(
                     key=key,
@@ -115,7 +121,7 @@ class ObjectWalk:
         state = self._seen[key] = self.watch.state(key)
         if state.state == "failed" or (state.state != "ready" and since >= self.seconds):
             raise _NotReadyError(state)
-        self._lines.tell(self._seen)
+        self._lines.tell(self._seen, self._awaited)
         return state.state == "ready"
 
     def _far(self, total: int) -> Callable[[ObjectKey, NodeResult[None]], None]:
