@@ -463,7 +463,7 @@ class Waiting:
     def __call__(self, *objects: Manifest, timeout: float = 30.0) -> dict[ObjectKey, Readiness]:
         with ReadinessWatch(self.client, lambda: self.discovery, addon=ADDON) as watch:
             for one in objects:
-                watch.follow(key_of(one), one["apiVersion"].rpartition("/")[2])
+                watch.follow(key_of(one), one["apiVersion"].rpartition("/")[2], one["metadata"]["resourceVersion"])
             return watch.wait(map(key_of, objects), timeout, self.lines.append)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,12 @@ def short_job(name: str, image: str = "none", **spec: Any) -> Object:
     made = job(name)
     made["spec"] |= {"ttlSecondsAfterFinished": 0, **spec}
     made["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    return made
+
+
+def job_that(outcome: str, name: str) -> Object:
+    made = short_job(name, backoffLimit=0)
+    made["spec"]["template"]["metadata"] = {"labels": {"test.io/outcome": outcome}}
     return made
 
 
@@ -202,7 +209,7 @@ class Jobs:
     applied: Runs
     unchanged: Runs
     changed: Runs
-    ran: dict[str, int]
+    ran: Counter[str]
 
 
 @pytest.fixture(scope="module")
@@ -217,14 +224,56 @@ def jobs(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.TempP
     unchanged = stage.sync()
     stage.addon("going-jobs", short_job("once"), short_job("changing", "other"), job("kept"), changed_map, wait=30)
     changed = stage.sync()
-    events: list[Any] = json.loads(kubectl.run("get", "events", "--namespace", "going-jobs", "--output=json"))["items"]
-    uids = {
-        (event["involvedObject"]["name"], event["involvedObject"]["uid"])
-        for event in events
-        if event["involvedObject"]["kind"] == "Job"
-    }
-    ran = {name: sum(1 for one, _uid in uids if one == name) for name in ("once", "changing", "kept")}
-    return Jobs(applied, unchanged, changed, ran)
+    return Jobs(applied, unchanged, changed, runs_of(kubectl, "going-jobs"))
+
+
+def runs_of(kubectl: Kubectl, place: str) -> Counter[str]:
+    """How many Jobs of a name there have been."""
+    events: list[Any] = json.loads(kubectl.run("get", "events", "--namespace", place, "--output=json"))["items"]
+    about = [event["involvedObject"] for event in events]
+    return Counter(name for name, _uid in {(one["name"], one["uid"]) for one in about if one["kind"] == "Job"})
+
+
+@dataclass
+class Ends:
+    """Jobs that did not do their work, of which one is deleted after ``first``; twice more without a change."""
+
+    first: Runs
+    again: Runs
+    last: Runs
+    ran: Counter[str]
+
+
+@pytest.fixture(scope="module")
+def ends(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Ends:
+    stage = Stage.of(tmp_path_factory.mktemp("ends"), "going-ends", bootstrapped, kubectl)
+    stage.addon("going-failing", job_that("fail", "fails"), short_job("works"), wait=30)
+    stage.addon("going-deleted", job_that("hang", "hangs"), wait=1)
+    first = stage.sync()
+    kubectl.run("--namespace", "going-deleted", "delete", "job", "hangs")
+    again, last = stage.sync(), stage.sync()
+    return Ends(first, again, last, runs_of(kubectl, "going-failing"))
+
+
+def test_a_job_that_failed_and_is_gone_is_an_error_and_runs_again(ends: Ends) -> None:
+    for runs in (ends.first, ends.again, ends.last):
+        run = runs["going-failing"]
+        assert item_of(run, "Job", "fails").action == "create"
+        assert run.outcome.phase == "Error"
+        assert "Job going-failing/fails (Job has reached the specified backoff limit" in run.outcome.message
+    assert ends.ran["fails"] == 3
+
+
+def test_what_did_its_work_beside_one_that_failed_does_not_run_again(ends: Ends) -> None:
+    for runs in (ends.again, ends.last):
+        assert item_of(runs["going-failing"], "Job", "works").action == "unchanged"
+        assert "Job going-failing/works" not in runs["going-failing"].outcome.message
+    assert ends.ran["works"] == 1
+
+
+def test_a_job_that_was_deleted_before_it_ended_is_made_anew(ends: Ends) -> None:
+    assert item_of(ends.again["going-deleted"], "Job", "hangs").action == "create"
+    assert item_of(ends.last["going-deleted"], "Job", "hangs").action == "unchanged"
 
 
 def test_a_job_that_has_run_and_is_gone_is_not_run_again(jobs: Jobs, kubectl: Kubectl) -> None:

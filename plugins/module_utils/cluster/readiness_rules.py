@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from ..model.jobs import has_ended
 from ..model.kinds import API_SERVICE, RBAC_KINDS, WEBHOOK_CONFIGURATIONS
 from ..model.objects import GroupKind, Manifest, split_api_version
 from ..model.ready_rules import ReadyRule
@@ -62,7 +63,8 @@ class Readiness:
 
 def assess(manifest: Manifest) -> Readiness:
     """What a live object, as the server returned it, says about itself."""
-    if unsettled := _unsettled(manifest):
+    # What a Job did stays so while it is being deleted.
+    if (unsettled := _unsettled(manifest)) and not has_ended(manifest):
         return unsettled
     group, _version = split_api_version(manifest["apiVersion"])
     spec, status = mapping_of(manifest.get("spec")), mapping_of(manifest.get("status"))
@@ -79,7 +81,7 @@ def assess_by(rules: Iterable[ReadyRule], manifest: Manifest) -> Readiness:
     rules = list(rules)
     if all(rule.at_once for rule in rules):
         return _ready()
-    if unsettled := _unsettled(manifest):
+    if (unsettled := _unsettled(manifest)) and not has_ended(manifest):
         return unsettled
     lacking = next((text for rule in rules if (text := rule.lacking(manifest))), "")
     return _waiting(lacking) if lacking else _ready()

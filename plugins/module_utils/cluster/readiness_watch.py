@@ -16,11 +16,13 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from ..model.errors import ClusterError, UnreachableError
+from ..model.jobs import JOB, has_completed, has_ended
 from ..model.names import OWNER_LABEL
 from ..model.objects import GroupKind, Manifest, ObjectKey, join_api_version, key_of, resource_version_of
 from .api_error import ApiError
 from .client import MOST_WATCHES, Client, Watch
 from .discovery import Discovery, Resource, path_of
+from .last_states import last_state
 from .live_rules import LiveRules
 from .readiness_progress import Lines
 from .readiness_rules import Readiness, is_ready_once_stored
@@ -89,11 +91,15 @@ class _Followed:
 
 @dataclass(slots=True)
 class _Look:
-    """What one look at a place found; ``version`` is that of the LIST, if there was one."""
+    """What one look at a place found; ``version`` is that of the LIST, if there was one.
+
+    :ivar ended: last states of Jobs that had ended and are gone.
+    """
 
     path: str = ""
     version: str = ""
     live: dict[ObjectKey, Manifest | None] = field(default_factory=dict)
+    ended: dict[ObjectKey, Manifest] = field(default_factory=dict)
     problem: Readiness | None = None
     pause: float = 0.0
 
@@ -127,6 +133,7 @@ class ReadinessWatch:
         # Guards everything below; notified when something there changed.
         self._changed = threading.Condition()
         self._followed: dict[ObjectKey, _Followed] = {}
+        self._completed: set[ObjectKey] = set()
         self._looked_at: set[_Place] = set()
         self._watches: dict[_Place, Watch | None] = {}
         self._unwatchable: set[_Place] = set()
@@ -150,16 +157,19 @@ class ReadinessWatch:
         for thread in threads:
             thread.join(max(deadline - time.monotonic(), 0.0))
 
-    def follow(self, key: ObjectKey, version: str) -> None:
+    def follow(self, key: ObjectKey, version: str, since: str = "") -> None:
         """Look at an object from now on; what was known of it from before counts no more.
 
         :param version: the API version in which it was applied.
+        :param since: its resourceVersion when it was; a Job that is gone is told by what happened to it after that.
         """
-        followed = _Followed(_Place(key.group, key.kind, version, key.namespace))
+        place = _Place(key.group, key.kind, version, key.namespace)
+        followed = _Followed(place, newest=int(since) if since.isdecimal() else 0)
         if self._unasked(key.group_kind):
             followed.readiness, followed.seen, followed.due = Readiness("ready"), True, math.inf
         with self._changed:
             self._followed[key] = followed
+            self._completed.discard(key)
             places = {one.place for one in self._followed.values() if not one.settled}
             if self._lookers < min(_LOOKERS, len(places)):
                 self._lookers += 1
@@ -172,6 +182,11 @@ class ReadinessWatch:
             self._raise_what_broke()
             followed = self._followed.get(key)
             return followed.readiness if followed else _UNSEEN
+
+    def completed(self) -> set[ObjectKey]:
+        """Those Jobs that were seen to have done their work since they are followed."""
+        with self._changed:
+            return self._completed.copy()
 
     def wait(
         self, keys: Iterable[ObjectKey], timeout: float, progress: Callable[[str], None]
@@ -205,8 +220,8 @@ class ReadinessWatch:
     def _look_around(self) -> None:
         while (due := self._next_due()) is not None:
             place, followed = due
-            look = self._look_at(place, list(followed))
-            judged = {key: self._judged(key, manifest) for key, manifest in look.live.items()}
+            look = self._look_at(place, followed)
+            judged = {key: self._judged(manifest or look.ended.get(key)) for key, manifest in look.live.items()}
             self._take_in(place, followed, look, judged)
         self._end_watches()
 
@@ -225,7 +240,7 @@ class ReadinessWatch:
                 self._changed.wait(min(_IDLE, first.due - now) if first else _IDLE)
         return None
 
-    def _look_at(self, place: _Place, keys: list[ObjectKey]) -> _Look:
+    def _look_at(self, place: _Place, followed: dict[ObjectKey, _Followed]) -> _Look:
         look = _Look()
         try:
             resource = self._discovery().find(place.group, place.version, place.kind)
@@ -233,7 +248,7 @@ class ReadinessWatch:
                 served = join_api_version(place.group, place.version)
                 look.problem = Readiness("waiting", f"the API server does not serve {place.kind} in {served}")
             else:
-                self._read(resource, place, keys, look)
+                self._read(resource, place, followed, look)
         except UnreachableError as error:
             look.problem = Readiness("waiting", error.message)
         except ApiError as error:
@@ -244,10 +259,10 @@ class ReadinessWatch:
                 look.problem = Readiness("failed", f"it can't be read: {error.message}")
         return look
 
-    def _read(self, resource: Resource, place: _Place, keys: list[ObjectKey], look: _Look) -> None:
+    def _read(self, resource: Resource, place: _Place, followed: dict[ObjectKey, _Followed], look: _Look) -> None:
         with self._changed:
             watched = place in self._watches
-        if len(keys) > 1 or not watched:
+        if len(followed) > 1 or not watched:
             path = path_of(resource, place.namespace)
             try:
                 items, version = self._client.list_all(path, self._selector, retry=False)
@@ -260,11 +275,16 @@ class ReadinessWatch:
                 for item in items:
                     item["apiVersion"], item["kind"] = resource.api_version, resource.kind
                     look.live[key_of(item)] = item
-        for key in keys:
+        for key, one in followed.items():
             # What the LIST lacks may only have lost its label.
             if key not in look.live:
                 look.live[key] = self._get(path_of(resource, key.namespace, key.name))
-        look.live = {key: look.live[key] for key in keys}
+            if look.live[key] is None and key.group_kind == JOB and one.newest:
+                path = path_of(resource, key.namespace)
+                last = last_state(self._client, path, key.name, str(one.newest), self._addon)
+                if last and has_ended(last):
+                    look.ended[key] = last
+        look.live = {key: look.live[key] for key in followed}
 
     def _get(self, path: str) -> Manifest | None:
         try:
@@ -275,12 +295,13 @@ class ReadinessWatch:
             raise
         return found
 
-    def _judged(self, key: ObjectKey, manifest: Manifest | None) -> Readiness:
-        if manifest is not None:
-            return self._judge(manifest)
-        if key.group_kind == ("batch", "Job"):
-            return Readiness("ready", "it has ended and is gone")
-        return Readiness("waiting", "it is missing")
+    def _judged(self, manifest: Manifest | None) -> Readiness:
+        if manifest is None:
+            return Readiness("waiting", "it is missing")
+        if has_completed(manifest):
+            with self._changed:
+                self._completed.add(key_of(manifest))
+        return self._judge(manifest)
 
     def _take_in(
         self, place: _Place, looked: dict[ObjectKey, _Followed], look: _Look, judged: dict[ObjectKey, Readiness]
@@ -366,7 +387,7 @@ class ReadinessWatch:
                 followed.due = 0.0
                 self._changed.notify_all()
                 return True
-        readiness = self._judge(manifest)
+        readiness = self._judged(manifest)
         with self._changed:
             if followed.is_news(manifest):
                 followed.take(readiness)

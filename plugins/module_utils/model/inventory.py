@@ -23,7 +23,8 @@ class AppliedFacts:
     """What the server said of an object right after it was applied or checked; later runs prove "unchanged" with it.
 
     ``own`` is a keyed hash of our ownership entry with the values it owns, ``body`` one of the request that was sent;
-    ``crd`` is ``uid/generation`` of the CustomResourceDefinition behind a custom resource, else empty.
+    ``crd`` is ``uid/generation`` of the CustomResourceDefinition behind a custom resource, else empty. ``completed`` is
+    known of a Job that did its work.
     """
 
     uid: str
@@ -32,6 +33,7 @@ class AppliedFacts:
     own: str
     body: str
     crd: str = ""
+    completed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ def _entry_to_status(entry: InventoryEntry) -> dict[str, Any]:
             value["generation"] = entry.facts.generation
         if entry.facts.crd:
             value["crd"] = entry.facts.crd
+        if entry.facts.completed:
+            value["completed"] = True
     return {name: item for name, item in value.items() if item != ""}
 
 
@@ -130,5 +134,6 @@ def _entry_from_status(value: dict[str, Any]) -> InventoryEntry:
             own=value.get("own", ""),
             body=value.get("body", ""),
             crd=value.get("crd", ""),
+            completed=value.get("completed", False),
         )
     return InventoryEntry(key, value.get("version", ""), value.get("state", "pending"), facts)

@@ -33,11 +33,12 @@ class AppliedObject:
 class Outcome:
     """One add-on's share of a run.
 
-    ``phase`` is empty until something decided it. ``skipped`` says why nothing was done. ``pending`` tells that changes
-    wait at the end of the run (all of them in check mode). ``unready`` says what was not ready in time, although the
-    add-on went on; ``held_back`` are the objects that were not applied since they wait for others, with the reason.
-    ``unrecorded`` holds what could not be written to the record or released: it fails the summary, since ``end`` and
-    ``release`` never fail themselves. ``notes`` tell what the inventory lets go of, and why.
+    ``phase`` is empty until something decided it. ``skipped`` says why nothing was done. ``pending`` tells that
+    changes wait at the end of the run (all of them in check mode). ``unready`` says what was not ready in time,
+    although the add-on went on; ``completed`` are the Jobs that were seen to have done their work; ``held_back`` are
+    the objects that were not applied since they wait for others, with the reason. ``unrecorded`` holds what could not
+    be written to the record or released: it fails the summary, since ``end`` and ``release`` never fail themselves.
+    ``notes`` tell what the inventory lets go of, and why.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Outcome:
     unready: str = ""
     planned: dict[str, int] = field(default_factory=dict)
     applied: list[AppliedObject] = field(default_factory=list)
+    completed: list[ObjectKey] = field(default_factory=list)
     held_back: list[ObjectResult] = field(default_factory=list)
     pruned: list[ObjectResult] = field(default_factory=list)
     gone: list[ObjectKey] = field(default_factory=list)

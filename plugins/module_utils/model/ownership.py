@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .inventory import AppliedFacts
+from .jobs import has_completed
 from .keyed_hash import keyed_hash
 from .names import FIELD_MANAGER
 from .objects import Manifest
@@ -85,4 +86,5 @@ def facts_of(key: bytes, live: Manifest, body: Manifest, custom_definition: str 
         own=ownership_hash(key, metadata),
         body=body_hash(key, body),
         crd=custom_definition,
+        completed=has_completed(live),
     )

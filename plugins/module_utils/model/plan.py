@@ -168,6 +168,11 @@ class PlanItem:
         return not (self.generated and self.action == "unchanged" and self.facts is None)
 
     @property
+    def completed(self) -> bool:
+        """A Job that the source has as it was applied, and that did its work; it may be gone since."""
+        return self.facts is not None and self.facts.completed
+
+    @property
     def pending(self) -> bool:
         """Whether a sync would change the object, or can't tell."""
         return self.action in CHANGES or self.doubtful

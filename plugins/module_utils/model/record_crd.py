@@ -194,6 +194,7 @@ def _status_schema() -> JsonSchema:
                     "own": text,
                     "body": text,
                     "crd": text,
+                    "completed": {"type": "boolean"},
                 },
                 description="The inventory: every object that the add-on has, or may have, in the cluster.",
                 required=["kind", "name"],

@@ -93,6 +93,7 @@ class _Application:
     renewal: Renewal
     progress: Progress
     _applied: list[AppliedObject] = field(default_factory=list)
+    _completed: set[ObjectKey] = field(default_factory=set)
     _problems: Walked = field(default_factory=Walked)
     _written: float = field(default_factory=time.monotonic)
     _mutex: threading.Lock = field(default_factory=threading.Lock)
@@ -153,22 +154,24 @@ class _Application:
         with readiness_watch(self.session, self.name, self.renewal.lost) as watch:
             walk = ObjectWalk(
                 order=ObjectOrder.of(item.manifest for item in self.bundle.objects),
-                standing={item.key: item for item in self.plan.items if item.managed},
+                standing={item.key: item for item in self.plan.items if item.managed and not item.completed},
                 write=self._apply,
                 watch=watch,
                 seconds=self._seconds,
                 progress=self._tell,
             )
             walked = walk.run(items, self.session.info.options.workers, self.renewal.lost)
+            self._completed |= watch.completed()
         self.renewal.check()
         return walked
 
-    def _apply(self, item: PlanItem) -> None:
+    def _apply(self, item: PlanItem) -> str:
         applied = self._writer.write(item, self._bodies[item.key])
         with self._mutex:
             self._written = time.monotonic()
             if applied:
                 self._applied.append(applied)
+        return applied.facts.resource_version if applied else ""
 
     def _verify_simulated(self, items: list[PlanItem]) -> None:
         """Dry-run what could only be simulated before, so that a refusal stops the run before the first real write."""
@@ -236,11 +239,12 @@ class _Application:
         problems = self._problems
         if healthy_before and not applied and not problems.any and not self.plan.left_out_reason:
             return
-        not_there = {*problems.failed, *problems.unready, *(one.key for one in problems.held_back)}
+        leave = {*problems.failed, *problems.unready, *(one.key for one in problems.held_back)}
+        leave |= {*outcome.completed, *(item.key for item in self.plan.items if item.completed)}
         items = [
             item
             for item in self.plan.items
-            if item.managed and item.key not in not_there and (item.key in applied or not healthy_before)
+            if item.managed and item.key not in leave and (item.key in applied or not healthy_before)
         ]
         outcome.healthy, outcome.held_back = False, problems.held_back
         self.session.directory.save_outcome(outcome)
@@ -249,6 +253,7 @@ class _Application:
             # It has lasted long enough when it lasted until here for what is late.
             seconds = max(seconds - (time.monotonic() - self._written), 0.0)
         problems.unready.update(self._unready(items, seconds))
+        outcome.completed = sorted({*outcome.completed, *self._completed})
         self._rediscover_apis(applied - problems.unready.keys())
         left_out = bool(self.plan.left_out_reason)
         if problems.only_unready and not left_out and (waited_before or not self._seconds):
@@ -266,10 +271,12 @@ class _Application:
 
     def _unready(self, items: list[PlanItem], seconds: float) -> dict[ObjectKey, Readiness]:
         """What of these is not ready after so many seconds, or has failed."""
+        written = {one.key: one.facts.resource_version for one in self.session.directory.outcome(self.name).applied}
         with readiness_watch(self.session, self.name, self.renewal.lost) as watch:
             for item in items:
-                watch.follow(item.key, item.version)
+                watch.follow(item.key, item.version, written.get(item.key, item.resource_version))
             states = watch.wait([item.key for item in items], seconds, self._tell)
+            self._completed |= watch.completed()
         self.renewal.check()
         notes = [f"{key}: {state.reason}" for key, state in states.items() if state.state == "ready" and state.reason]
         if notes:
@@ -293,6 +300,7 @@ class _Application:
 
     def _save(self) -> None:
         outcome = self.session.directory.outcome(self.name)
+        outcome.completed = sorted({*outcome.completed, *self._completed})
         outcome.applied += self._applied
         self._applied = []
         self.session.directory.save_outcome(outcome)

@@ -34,6 +34,9 @@ def inventory_after(before: Inventory, plan: Plan, outcome: Outcome | None = Non
         elif item.action == "unchanged" and item.managed:
             facts = item.facts if outcome or not (known and known.facts) else known.facts
             entries[key] = InventoryEntry(key, item.version, "applied", facts)
+    for key in outcome.completed if outcome else []:
+        if (entry := entries.get(key)) and entry.facts:
+            entries[key] = replace(entry, facts=replace(entry.facts, completed=True))
     for key in gone:
         entries.pop(key, None)
     return after

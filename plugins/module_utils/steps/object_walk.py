@@ -17,6 +17,7 @@ from ..cluster.readiness_rules import Readiness
 from ..cluster.readiness_watch import ReadinessWatch
 from ..model.errors import AddonError
 from ..model.graph import Graph, Node, NodeResult
+from ..model.jobs import JOB
 from ..model.objects import ObjectKey
 from ..model.outcome import ObjectResult
 from ..model.plan import PlanItem
@@ -54,14 +55,15 @@ class ObjectWalk:
     """Walks over objects of one add-on.
 
     :param standing: what the add-on has, or will have, in the cluster.
-    :param write: writes one object.
+    :param write: writes one object; returns its resourceVersion, empty when it is not known.
+    :param watch: follows what has to be ready, and Jobs, which may be gone when the walk is over.
     :param seconds: for how long an object that has to be ready is waited for after it was applied; with 0 it counts as
         ready at once.
     """
 
     order: ObjectOrder
     standing: Mapping[ObjectKey, PlanItem]
-    write: Callable[[PlanItem], None]
+    write: Callable[[PlanItem], str]
     watch: ReadinessWatch
     seconds: float
     progress: Progress
@@ -112,10 +114,11 @@ class ObjectWalk:
         return wanted
 
     def _carry_out(self, item: PlanItem, *, write: bool, follow: bool) -> None:
+        since = item.resource_version
         if write:
-            self.write(item)
-        if follow:
-            self.watch.follow(item.key, item.version)
+            since = self.write(item)
+        if follow or (write and item.key.group_kind == JOB):
+            self.watch.follow(item.key, item.version, since)
 
     def _is_ready(self, key: ObjectKey, since: float) -> bool:
         state = self._seen[key] = self.watch.state(key)

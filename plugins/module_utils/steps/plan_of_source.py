@@ -6,15 +6,17 @@ What can't be dry-run, since its namespace or its kind comes or changes with the
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..cluster.client import ApiError
 from ..cluster.discovery import Resource, is_built_in, path_of
 from ..cluster.gone import what_holds
+from ..cluster.last_states import last_state
 from ..model.bundle import Bundle, BundleObject
 from ..model.difference import differs
 from ..model.errors import AddonError, ClusterError
 from ..model.inventory import AppliedFacts
+from ..model.jobs import JOB, has_completed
 from ..model.managed_fields import entries_of, in_version
 from ..model.names import OWNER_LABEL, RECORD_GROUP
 from ..model.normalise import describe_kind, is_definition, kinds_brought
@@ -239,7 +241,7 @@ class SourcePlanner:
         made.warnings = asked.warnings
         self._note(made, item, body)
         if live is None:
-            if facts := self._has_run(item, body.manifest):
+            if facts := self._has_run(item, resource, body.manifest):
                 made.action, made.facts, made.reason = "unchanged", facts, "has run, and is gone since its time ended"
                 return
             made.action = "create"
@@ -284,13 +286,26 @@ class SourcePlanner:
             self._note(made, item, body)
             self.states.note(item.key, live, predicted)
 
-    def _has_run(self, item: BundleObject, body: Manifest) -> AppliedFacts | None:
-        """What the inventory has of a Job that was applied just so and that its time to live removed since."""
+    def _has_run(self, item: BundleObject, resource: Resource, body: Manifest) -> AppliedFacts | None:
+        """What the inventory has of a Job that was applied just so, did its work, and that its time to live removed.
+
+        One that failed, or was deleted before it ended, has not run.
+        """
         entry = self.session.record(self.bundle.name).inventory.entries.get(item.key)
         lives_for = mapping_of(body.get("spec")).get("ttlSecondsAfterFinished")
-        if item.key.group_kind != ("batch", "Job") or lives_for is None or entry is None or entry.facts is None:
+        if item.key.group_kind != JOB or lives_for is None or entry is None or entry.facts is None:
             return None
-        return entry.facts if entry.facts.body == body_hash(self.session.key, body) else None
+        facts = entry.facts
+        if facts.body != body_hash(self.session.key, body):
+            return None
+        if not facts.completed:
+            # No run saw it end; the server may still know.
+            last = None
+            with suppress(ApiError):
+                path = path_of(resource, item.key.namespace)
+                last = last_state(self.session.acting, path, item.key.name, facts.resource_version, self.bundle.name)
+            facts = replace(facts, completed=last is not None and has_completed(last))
+        return facts if facts.completed else None
 
     def _ending(self, item: BundleObject, live: Manifest) -> str:
         """Why a live object will be gone soon, empty when it stays: what is applied onto it goes with it."""
