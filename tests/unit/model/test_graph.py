@@ -143,6 +143,14 @@ def test_ready_edges_wait_without_a_worker_and_applied_edges_do_not_wait() -> No
     assert {result.state for result in results.values()} == {"done"}
 
 
+def test_ranks_do_not_order_what_can_run_at_the_same_time() -> None:
+    both = threading.Barrier(2)
+    graph = IntGraph()
+    for key, rank in ((1, 0), (2, 9)):
+        graph.add(Node(key, lambda: both.wait(timeout=30), rank=rank))
+    assert {result.state for result in graph.run(2).values()} == {"done"}
+
+
 def test_nobody_needs_it_ready_so_nobody_waits() -> None:
     graph = TextGraph()
     graph.add(Node("a", lambda: "A", wait=lambda seconds: False))
@@ -216,10 +224,12 @@ class Chance:
         self.broken = {key for key in names if chance.random() < 0.1}
         self.waited = {key for key in names if chance.random() < 0.3}
         self.late = {key for key in self.waited if chance.random() < 0.3}
+        self.looks_left = {key: chance.randint(0, 4) for key in self.waited}
         self.added = chance.sample(names, self.size)
         self.mutex = threading.Lock()
         self.running = self.most = 0
         self.order: list[int] = []
+        self.applied: set[int] = set()
         self.over: set[int] = set()
         self.too_early: list[tuple[int, int]] = []
 
@@ -239,16 +249,21 @@ class Chance:
             self.order.append(key)
             for blocker, need in self.edges[key].items():
                 # An applied one that is still waited for is not over.
-                if blocker not in self.over and (need != "applied" or blocker not in self.order):
+                if blocker not in self.over and (need != "applied" or blocker not in self.applied):
                     self.too_early.append((key, blocker))
         time.sleep(self.slow)
         with self.mutex:
             self.running -= 1
+            if key not in self.broken:
+                self.applied.add(key)
         if key in self.broken:
             raise ValueError(f"{key} broke")
         return key * 2
 
     def _wait(self, key: int) -> bool:
+        self.looks_left[key] -= 1
+        if self.looks_left[key] >= 0:
+            return False
         if key in self.late:
             raise TimeoutError(f"{key} is late")
         return True
