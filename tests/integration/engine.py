@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +143,10 @@ class Bench:
         self.repository = Repository(path / "gitops", folder)
         kustomize = str(cluster.programs["kustomize"])
         self._engine = Engine(self.repository.path, folder, cluster.kubeconfig, path / "cache", kustomize=kustomize)
+
+    def engine(self, kubeconfig: Path) -> Engine:
+        """The same engine, which reaches the cluster in another way."""
+        return replace(self._engine, kubeconfig=kubeconfig)
 
     def preview(self, **run: Any) -> dict[str, AddonRun]:
         """Of what was committed last."""

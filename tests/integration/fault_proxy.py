@@ -62,6 +62,7 @@ FAULTS: tuple[Fault, ...] = (
 
 _SECONDS_AWAY = 0.7
 _SECONDS_OF_DELAY = 0.3
+_SECONDS_OF_A_HALT = 60.0
 _PIECES = 4
 _REFUSALS: dict[str, tuple[int, str, str, dict[str, str]]] = {
     "429": (429, "TooManyRequests", "too many requests, please try again later", {"Retry-After": "1"}),
@@ -117,7 +118,7 @@ class RandomFaults:
             if self.hopeless != "none" and self._writes_left <= 0 and asked.method != "GET":
                 return self.hopeless
             if asked.watches:
-                return self._random.choice(("none", "cut off"))
+                return self._random.choice(("none", "cut off", "cut off", "refuse", "reset before", "429", "503"))
             return self._random.choice(FAULTS) if self._random.random() < self._share else "none"
 
 
@@ -153,12 +154,26 @@ class Milestone:
         return "none"
 
 
+class Halt(Milestone):
+    """As a milestone, and the write that reaches it waits there until ``resume`` is set."""
+
+    def __init__(self, writes: int) -> None:
+        super().__init__(writes)
+        self.resume = threading.Event()
+
+    def __call__(self, asked: Asked) -> Fault:
+        super().__call__(asked)
+        if self.reached.is_set():
+            self.resume.wait(_SECONDS_OF_A_HALT)
+        return "none"
+
+
 class FaultProxy:
     """Forwards while the ``with`` block runs.
 
     :param kubeconfig: of the user as whom it forwards, with an embedded client certificate.
     :ivar plan: what happens to each request; may be replaced at any time.
-    :ivar happened: how often each fault did.
+    :ivar happened: how often each fault did. :ivar cut_watches: how many watches were cut off.
     :ivar unreachable: how many requests could not be passed on, or got no answer.
     :ivar kubeconfig: how it is reached.
     """
@@ -166,6 +181,7 @@ class FaultProxy:
     def __init__(self, kubeconfig: Path, folder: Path, plan: Plan = no_faults) -> None:
         self.plan = plan
         self.happened: Counter[str] = Counter()
+        self.cut_watches = 0
         self.unreachable = 0
         self._asked = 0
         self._mutex = threading.Lock()
@@ -211,6 +227,7 @@ class FaultProxy:
         fault = self.plan(asked)
         with self._mutex:
             self.happened[fault] += 1
+            self.cut_watches += asked.watches and fault == "cut off"
         return fault
 
     def _accept(self) -> None:

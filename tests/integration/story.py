@@ -112,8 +112,6 @@ class Story:
     def without_inventory(self) -> set[str]:
         """Objects with the add-on's label that its record does not know."""
         record = self.kubectl.find("addon.rendimiento.ai", self.name)
-        if not self.kubectl.find("namespace", self.name):
-            return set()
         return self.live().keys() - inventory(record or {}).keys()
 
     def uids(self) -> dict[str, str]:

@@ -22,6 +22,17 @@ from tests.integration.story import OWNER, Story
 
 OBJECTS = 60
 SEED = 6
+POINTS = 25
+"""In each of the two versions of a story: 50 in all."""
+
+WRITTEN_BY_AN_ORPHAN = 20
+"""At most: it looks every second whether its parent lives, and its two threads write one object in 0.3 s each."""
+
+
+def point(where: float, writes: int) -> Deadly:
+    """Before or after one of the writes, each of which is a point of its own."""
+    position = round(where * (2 * writes - 1))
+    return Deadly(1 + position // 2, after=position % 2 == 1)
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +41,16 @@ def killed(
 ) -> Callable[[str, float, float], None]:
     """Plays a story in which the run of each version is killed once, and completed by the next."""
 
+    for writes in undisturbed.writes:
+        assert len({point(number / (POINTS - 1), writes) for number in range(POINTS)}) == POINTS
+
     def play(name: str, first: float, second: float) -> None:
-        """:param first: where in the run of the first version, from 0 (its first write) to 1 (its last)."""
+        """:param first: where in the run of the first version: 0 is before its first write, 1 after its last."""
         story = new_story(name)
         for version, (commit, where) in enumerate([(story.first, first), (story.second, second)]):
             commit()
             writes = undisturbed.writes[version]
-            deadly = Deadly(1 + round(where * (writes - 1)), after=int(where * 1000) % 2 == 0)
+            deadly = point(where, writes)
             ended = runs.sync(story, bootstrapped.kubeconfig, deadly=deadly)
             assert ended == Ended(killed=True), f"{deadly} of {writes}: {ended}"
             assert not story.without_inventory()
@@ -56,14 +70,14 @@ def test_the_next_run_completes_one_that_was_killed(killed: Callable[[str, float
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", range(25))
+@pytest.mark.parametrize("number", range(POINTS))
 def test_the_next_run_completes_one_that_was_killed_anywhere(
     killed: Callable[[str, float, float], None], number: int
 ) -> None:
     """25 stories with two kills each; the points lie evenly, in an order of their own for each version."""
-    points = [point / 24 for point in range(25)]
-    random.Random(SEED).shuffle(points)
-    killed(f"killed-at-{number}", number / 24, points[number])
+    order = list(range(POINTS))
+    random.Random(SEED).shuffle(order)
+    killed(f"killed-at-{number}", number / (POINTS - 1), order[number] / (POINTS - 1))
 
 
 # Whole playbooks: Ansible's workers outlive it
@@ -94,16 +108,28 @@ def lives(pid: int) -> bool:
 
 
 @pytest.mark.parametrize(
-    "how",
+    ("how", "after"),
     [
-        "playbook-killed",
-        "SIGTERM",
-        pytest.param("everything-killed", marks=pytest.mark.long),
-        pytest.param("SIGINT", marks=pytest.mark.long),
+        ("playbook-killed", 5),
+        ("SIGTERM", 5),
+        *(
+            pytest.param(how, after, marks=pytest.mark.long)
+            for how, after in [
+                ("playbook-killed", 1),
+                ("playbook-killed", 20),
+                ("playbook-killed", 35),
+                ("SIGTERM", 30),
+                ("SIGINT", 5),
+                ("everything-killed", 5),
+            ]
+        ),
     ],
 )
-def test_a_playbook_that_is_stopped(scene: Scene, slow: FaultProxy, kubectl: Kubectl, audit: Audit, how: str) -> None:
-    name = f"stopped-{how.lower()}"
+def test_a_playbook_that_is_stopped(
+    scene: Scene, slow: FaultProxy, kubectl: Kubectl, audit: Audit, how: str, after: int
+) -> None:
+    """:param after: how many objects are written by then."""
+    name = f"stopped-{how.lower()}-{after}"
     many = [config_map(f"number-{number:02}") for number in range(OBJECTS)]
     scene.repository.addon(name, *many, createNamespace=True)
     scene.repository.commit()
@@ -113,7 +139,7 @@ def test_a_playbook_that_is_stopped(scene: Scene, slow: FaultProxy, kubectl: Kub
 
     mark = audit.mark()
     run = scene.playbooks.start("sync", scene.variables(workers=2, kubeconfig=str(slow.kubeconfig)))
-    wait_until(lambda: run.poll() is not None or written() >= 5, "something is written", 60, 0.01)
+    wait_until(lambda: run.poll() is not None or written() >= after, "so much is written", 60, 0.01)
     assert run.poll() is None, "the run ended before it could be stopped"
     processes = processes_below(run.pid)
     before = written()
@@ -127,6 +153,8 @@ def test_a_playbook_that_is_stopped(scene: Scene, slow: FaultProxy, kubectl: Kub
             os.kill(run.pid, getattr(signal, how))
     run.wait(60)
     wait_until(lambda: not any(map(lives, processes)), "the workers have stopped", 60)
+    by_orphans = written() - before
+    assert by_orphans <= (2 if how == "everything-killed" else WRITTEN_BY_AN_ORPHAN)
 
     # The worker that outlived it did not go on for long; what it wrote is in the inventory, as is all else.
     found = {title(each) for each in kubectl.list("configmaps", f"{OWNER}={name}")}
