@@ -1,4 +1,4 @@
-"""Waiting until a deleted object is gone, and what holds it meanwhile."""
+"""Waiting until a deleted object is gone."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import threading
 import time
 from collections.abc import Callable
 
+from ..model.finalizers import what_holds
 from ..model.objects import Manifest
-from ..model.shapes import mapping_of, mappings_of
 from .client import Client
 from .readiness_progress import PROGRESS_SECONDS
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
-
-_HOLDING = frozenset({"NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure"})
-"""Conditions in which a namespace says what of its content does not go."""
 
 
 def wait_until_gone(
@@ -45,16 +42,3 @@ def wait_until_gone(
             told = now
             progress(f"waiting until it is gone, {now - start:.0f} s: {what_holds(live) or 'nothing holds it'}")
         pause = min(pause * 1.5, _LONGEST_PAUSE)
-
-
-def what_holds(live: Manifest) -> str:
-    """The finalizers of an object that is being deleted, and what a namespace says of its content."""
-    finalizers = list(live["metadata"].get("finalizers") or [])
-    texts = [f"finalizers: {', '.join(finalizers)}"] if finalizers else []
-    conditions = mappings_of(mapping_of(live.get("status")).get("conditions"))
-    texts += [
-        str(condition.get("message") or condition["type"])
-        for condition in conditions
-        if condition.get("type") in _HOLDING and condition.get("status") == "True"
-    ]
-    return "; ".join(texts)

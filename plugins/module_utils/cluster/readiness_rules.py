@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from ..model.finalizers import what_holds
 from ..model.jobs import has_ended
 from ..model.kinds import API_SERVICE, RBAC_KINDS, WEBHOOK_CONFIGURATIONS
 from ..model.objects import GroupKind, Manifest, split_api_version
@@ -91,8 +92,8 @@ def _unsettled(manifest: Manifest) -> Readiness | None:
     """What goes for objects of every kind: one that is going, or not seen by its controller yet, is not ready."""
     metadata, status = manifest["metadata"], mapping_of(manifest.get("status"))
     if metadata.get("deletionTimestamp"):
-        finalizers = ", ".join(metadata.get("finalizers") or [])
-        return _waiting(f"is being deleted{f', held by {finalizers}' if finalizers else ''}")
+        held = what_holds(manifest)
+        return _waiting(f"is being deleted{f' ({held})' if held else ''}")
     generation, observed = metadata.get("generation"), status.get("observedGeneration")
     if isinstance(generation, int) and isinstance(observed, int) and observed < generation:
         return _waiting("its controller has not seen the last change yet")

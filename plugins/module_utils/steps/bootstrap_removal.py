@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from ..cluster.access import AccessOptions, resolve
 from ..cluster.client import ApiError, Client
 from ..cluster.discovery import discover, path_of
-from ..cluster.gone import wait_until_gone, what_holds
+from ..cluster.gone import wait_until_gone
 from ..model.difference import difference
 from ..model.errors import BootstrapError, ReadinessError
+from ..model.finalizers import what_holds
 from ..model.masking import Mask, Placeholders
 from ..model.names import (
     ACTING_ACCOUNT,

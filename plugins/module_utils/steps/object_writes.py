@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from ..cluster.client import ApiError, delete_options
 from ..cluster.discovery import path_of
-from ..cluster.gone import wait_until_gone, what_holds
+from ..cluster.gone import wait_until_gone
 from ..model.errors import ClusterError, PlanError
+from ..model.finalizers import what_holds
 from ..model.masking import Mask
 from ..model.names import OWNER_LABEL
 from ..model.objects import Manifest, resource_version_of

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from ..cluster.client import ApiError
 from ..cluster.discovery import Resource, is_built_in, path_of
-from ..cluster.gone import what_holds
 from ..cluster.last_states import last_state
 from ..model.bundle import Bundle, BundleObject
 from ..model.difference import differs
 from ..model.errors import AddonError, ClusterError
+from ..model.finalizers import what_holds
 from ..model.inventory import AppliedFacts
 from ..model.jobs import JOB, has_completed
 from ..model.managed_fields import entries_of, in_version

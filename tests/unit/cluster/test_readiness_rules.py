@@ -90,7 +90,7 @@ WORKLOADS = {
     ),
     "Deployment, going": (
         of("apps/v1", "Deployment", seen(), None, {"deletionTimestamp": "…", "finalizers": ["x/y", "z"]}),
-        Readiness("waiting", "is being deleted, held by x/y, z"),
+        Readiness("waiting", "is being deleted (finalizers: x/y, z)"),
     ),
     "Deployment of another group": (of("x.io/v1", "Deployment"), READY),
     "StatefulSet, complete": (
@@ -357,7 +357,7 @@ OTHERS = {
             "Service",
             metadata={"deletionTimestamp": "…", "finalizers": ["service.kubernetes.io/load-balancer-cleanup"]},
         ),
-        Readiness("waiting", "is being deleted, held by service.kubernetes.io/load-balancer-cleanup"),
+        Readiness("waiting", "is being deleted (finalizers: service.kubernetes.io/load-balancer-cleanup)"),
     ),
     "disruption budget that allows none": (
         of("policy/v1", "PodDisruptionBudget", seen(conditions=[condition("DisruptionAllowed", "False")])),
