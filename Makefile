@@ -28,7 +28,7 @@ help:
 	@echo "demo       the story, on a private Kubernetes API in .local/demo"
 	@echo "demo-down  ends the demo's cluster"
 	@echo "test       unit and integration tests (test-unit: only the first)"
-	@echo "test-long  only the long tests: full counts, large add-ons, many kinds, molecule"
+	@echo "test-long  only the long tests: full counts, kills and faults, large add-ons, the longer stories, molecule"
 	@echo "lint       ruff, mypy, yamllint, ansible-lint, changelog fragments"
 	@echo "format     lets ruff put the Python files in order"
 	@echo "build      the collection's tarball, in .local/build"
@@ -83,7 +83,7 @@ test-unit: setup
 	@$(PY) -m pytest -q $(WORKERS) -m "not long" tests/unit
 
 test-long: setup
-	@$(PY) -m pytest -q -m long tests
+	@$(PY) -m pytest -q $(WORKERS) -m long tests
 
 lint: venv
 	@$(PY) -m ruff check --quiet --output-format concise .

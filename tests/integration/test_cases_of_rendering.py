@@ -21,6 +21,8 @@ from tests.integration.kubectl import Kubectl, Object, inventory
 from tests.integration.objects import config_map, custom, custom_kind, namespace, service
 from tests.integration.scene import Observed, Scene
 
+pytestmark = pytest.mark.long
+
 GROUP = "rendering.example.com"
 KINDS = (
     "services",

@@ -15,6 +15,8 @@ from tests.integration.objects import namespace as namespace_object
 from tests.integration.objects import secret as secret_object
 from tests.integration.scene import Observed, Scene
 
+pytestmark = pytest.mark.long
+
 NAMESPACE = "settles"
 GROUP = "settles.example.com"
 READER = "system:serviceaccount:rendimiento-system:reads-no-secrets"

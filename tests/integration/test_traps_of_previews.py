@@ -16,6 +16,8 @@ from tests.integration.kubectl import Kubectl, Object, inventory, wait_until
 from tests.integration.objects import config_map, custom, custom_kind, deployment, namespace, service
 from tests.integration.scene import Observed, Scene
 
+pytestmark = pytest.mark.long
+
 GROUP = "previews.example.com"
 DOWN = "down.previews.example.com"
 DEFINITION = "CustomResourceDefinition"

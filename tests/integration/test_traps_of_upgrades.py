@@ -17,6 +17,8 @@ from tests.integration.kubectl import Kubectl, Object, inventory, wait_until
 from tests.integration.objects import config_map, custom, custom_kind, deployment
 from tests.integration.stage import Runs, Stage, actions, carried, item_of
 
+pytestmark = pytest.mark.long
+
 GROUP = "upgrades.test"
 OTHER_GROUP = "moving.upgrades.test"
 KINDS = (
