@@ -122,7 +122,8 @@ class Graph(Generic[K, T]):
         """Runs every node that can be run, and returns how each ended; failures of nodes are results, not raised.
 
         :param workers: how many nodes run at a time, at least 1; with one worker the order is always the same.
-        :param stop: when set, nothing new is started and the rest is cancelled; what runs is waited for.
+        :param stop: when set, nothing new is started and the rest is cancelled; what runs is waited for. It is set when
+            this thread is interrupted: what a node waits for in ``run`` has to end with it.
         :param on_done: called in this thread when a node has ended (been waited for, if it has to be).
         :param poll: seconds between two calls of a ``Node.wait``.
         :raises GraphError: as ``order``, before anything runs.
@@ -193,17 +194,25 @@ class _Run(Generic[K, T]):
     def results(self) -> dict[K, NodeResult[T]]:
         running: dict[Future[T], K] = {}
         with ThreadPoolExecutor(self._workers, thread_name_prefix="graph") as pool:
-            self._enqueue()
-            while self._sorter.is_active():
-                self._look_at_waiting()
-                self._start_what_can(pool, running)
-                until_look = max(self._next_look - time.monotonic(), 0.0) if self._waiting else None
-                if running:
-                    for future in wait_for(running, until_look, FIRST_COMPLETED).done:
-                        self._ran(running.pop(future), future)
-                else:
-                    self._stop.wait(until_look or 0.0)
+            try:
+                self._schedule(pool, running)
+            except BaseException:
+                # Leaving the pool waits for what runs: that shall not wait for anything in its turn.
+                self._stop.set()
+                raise
         return self._results
+
+    def _schedule(self, pool: ThreadPoolExecutor, running: dict[Future[T], K]) -> None:
+        self._enqueue()
+        while self._sorter.is_active():
+            self._look_at_waiting()
+            self._start_what_can(pool, running)
+            until_look = max(self._next_look - time.monotonic(), 0.0) if self._waiting else None
+            if running:
+                for future in wait_for(running, until_look, FIRST_COMPLETED).done:
+                    self._ran(running.pop(future), future)
+            else:
+                self._stop.wait(until_look or 0.0)
 
     def _enqueue(self) -> None:
         for key, need in self._sorter.get_ready():

@@ -123,6 +123,28 @@ def test_stop_cancels_what_has_not_started() -> None:
     assert states == {"a": "done", "b": "cancelled", "c": "cancelled"}
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, RuntimeError])
+def test_an_interrupted_scheduler_ends_what_runs(error: type[BaseException]) -> None:
+    stop, began = threading.Event(), threading.Event()
+    stopped: list[bool] = []
+
+    def work() -> str:
+        began.set()
+        stopped.append(stop.wait(20))
+        return "A"
+
+    def interrupt(_key: str, _result: NodeResult[str]) -> None:
+        assert began.wait(20)
+        raise error
+
+    graph = TextGraph()
+    graph.add(Node("a", work))
+    graph.add(Node("b", str))
+    with pytest.raises(error):
+        graph.run(2, stop, interrupt)
+    assert stopped == [True]
+
+
 def test_ready_edges_wait_without_a_worker_and_applied_edges_do_not_wait() -> None:
     events: list[str] = []
     ready = threading.Event()
