@@ -19,12 +19,17 @@ from ..model.ownership import facts_of, fingerprint
 from ..model.plan import PlanItem
 from .absorption import put_in_order
 from .custom_resources import definition_facts
+from .deletion_obstacles import cascade_of, obstacle
 from .leftovers import claim_leftovers
 from .session import Progress, Session
 
 _GUARD_ATTEMPTS = 5
 _LEAST_WAIT_SECONDS = 10.0
 _OF_NO_OBJECT = "1"
+_UNTOUCHED = "nothing was changed on it; run again"
+
+_Step = tuple[Callable[[str], Manifest], Manifest | None]
+"""Writes to the object in the version that it gets; and what it applies, if it is an apply."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +124,12 @@ class ObjectWriter:
         except ApiError as error:
             error.hint = f"the old object is deleted, so that it is missing now. {error.hint}".strip()
             raise
+        except PlanError as error:
+            error.hint = "the old object is deleted, and nothing was changed on what is there now; run again"
+            raise
 
     def _delete(self, item: PlanItem, path: str) -> None:
-        client = self.session.acting
+        client, cascade = self.session.acting, item.cascade or cascade_of(item.key)
         for _attempt in range(_GUARD_ATTEMPTS):
             live = client.find(path)
             if live is None or live["metadata"].get("deletionTimestamp"):
@@ -130,8 +138,11 @@ class ObjectWriter:
                 raise _moved(item, "it was deleted and made again")
             if fingerprint(self.session.key, live) != item.fingerprint:
                 raise _moved(item, "it was changed")
+            # What it owns shows nowhere in it: it may have become the owner of data since it was planned.
+            if kept := obstacle(self.session, item.key, live, cascade):
+                raise PlanError(f"is not replaced: {kept}", subject=str(item.key), hint=_UNTOUCHED)
             try:
-                client.delete(path, delete_options(item.uid, resource_version_of(live), item.cascade or "Background"))
+                client.delete(path, delete_options(item.uid, resource_version_of(live), cascade))
             except ApiError as error:
                 if error.not_found:
                     return
@@ -156,6 +167,13 @@ class ObjectWriter:
             lambda text: self.progress(f"{self.addon}: {item.key}: {text}"),
             self.stop,
         )
+        if left and self.stop.is_set():
+            raise PlanError(
+                "is being deleted, and this run ends before it is gone",
+                addon=self.addon,
+                subject=str(item.key),
+                hint="the next run makes it anew",
+            )
         if left:
             held = what_holds(left)
             raise PlanError(
@@ -167,8 +185,18 @@ class ObjectWriter:
 
     def _update(self, item: PlanItem, path: str, body: Manifest) -> Manifest:
         """Apply onto the very object that was planned; writes to its status in between do not matter."""
-        version, expected = item.resource_version, item.fingerprint
         steps = self._steps(item, path, body)
+        total = len(steps)
+        try:
+            return self._carry_out(steps, item, path)
+        except PlanError as error:
+            if len(steps) < total:
+                error.hint = "a part of the change was made before; run again"
+            raise
+
+    def _carry_out(self, steps: list[_Step], item: PlanItem, path: str) -> Manifest:
+        """:param steps: what is done is taken off it."""
+        version, expected = item.resource_version, item.fingerprint
         for _attempt in range(_GUARD_ATTEMPTS * len(steps)):
             write, manifest = steps[0]
             try:
@@ -210,9 +238,7 @@ class ObjectWriter:
             live = self.session.acting.find(path)
         raise _moved(item, what)
 
-    def _steps(
-        self, item: PlanItem, path: str, body: Manifest
-    ) -> list[tuple[Callable[[str], Manifest], Manifest | None]]:
+    def _steps(self, item: PlanItem, path: str, body: Manifest) -> list[_Step]:
         """What is written, one after the other, each to the object in the version that the one before left.
 
         With each comes what it applies, if it is an apply.
@@ -251,6 +277,4 @@ class ObjectWriter:
 
 
 def _moved(item: PlanItem, what: str) -> PlanError:
-    return PlanError(
-        f"{what} since the plan was made", subject=str(item.key), hint="nothing was changed on it; run again"
-    )
+    return PlanError(f"{what} since the plan was made", subject=str(item.key), hint=_UNTOUCHED)

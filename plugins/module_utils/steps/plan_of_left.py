@@ -14,12 +14,12 @@ from ..model.bundle import Bundle
 from ..model.definition import Definition
 from ..model.errors import ClusterError
 from ..model.inventory import InventoryEntry
-from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
-from ..model.kinds import RUNS_PODS
+from ..model.keep_policies import keep_reason
 from ..model.names import OWNER_LABEL
-from ..model.objects import ObjectKey
+from ..model.objects import Manifest, ObjectKey
 from ..model.ownership import fingerprint, own_entry
 from ..model.plan import PlanItem
+from .deletion_obstacles import cascade_of, obstacle_in_itself
 from .session import Session
 from .shown_states import States
 from .taken_along import TakenAlong, may_take_along
@@ -96,7 +96,7 @@ class LeftPlanner:
         for item in found.items:
             item.action = "keep" if item.reason else "prune"
             if item.action == "prune":
-                item.cascade = "Foreground" if item.key.group_kind in RUNS_PODS else "Background"
+                item.cascade = cascade_of(item.key)
                 item.reason = self._deleting.get(item.key, "")
         # What is kept shows nothing; but what a kept Secret holds may stand in another object's difference.
         shown = (item for item in found.items if item.action == "prune" or item.key.group_kind == ("", "Secret"))
@@ -215,12 +215,13 @@ class LeftPlanner:
         return made
 
     def _keep_reason(self, entry: InventoryEntry, metadata: ObjectMetadata) -> str:
-        reason = keep_reason(entry.key, metadata.labels, metadata.annotations, metadata.owner_references)
-        resource = self._resource(entry.key, entry.version)
-        if reason or resource is None or not may_take_volumes(entry.key):
-            return reason
-        live = self.session.acting.find(path_of(resource, entry.key.namespace, entry.key.name))
-        return volume_reason(live) if live else ""
+        def read() -> Manifest | None:
+            resource = self._resource(entry.key, entry.version)
+            if resource is None:
+                return None
+            return self.session.acting.find(path_of(resource, entry.key.namespace, entry.key.name))
+
+        return obstacle_in_itself(entry.key, metadata, cascade_of(entry.key), read)
 
     def _metadata(self, entry: InventoryEntry, snapshot: Snapshot) -> ObjectMetadata | None:
         key = entry.key

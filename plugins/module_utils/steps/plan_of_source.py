@@ -281,7 +281,7 @@ class SourcePlanner:
         if holder := held_by_others(self.session, self.bundle.name, made, live):
             made.verdict, made.reason = "verified", holder
             return
-        predicted = plan_change_in_place(self.session.acting, path, made, body.manifest, live, refusal)
+        predicted = plan_change_in_place(self.session, path, made, body.manifest, live, refusal)
         if predicted is not None:
             self._note(made, item, body)
             self.states.note(item.key, live, predicted)

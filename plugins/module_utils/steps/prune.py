@@ -17,15 +17,16 @@ from ..cluster.client import ApiError, delete_options
 from ..cluster.discovery import path_of
 from ..cluster.lease import Renewal
 from ..cluster.readiness_progress import PROGRESS_SECONDS
+from ..cluster.snapshot import ObjectMetadata
 from ..model.errors import AddonError, PlanError
 from ..model.graph import Edge, Graph, Node, NodeResult
-from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
 from ..model.names import OWNER_LABEL
 from ..model.objects import Manifest, ObjectKey, resource_version_of
 from ..model.outcome import ObjectResult, Outcome
 from ..model.plan import Plan, PlanItem
 from ..model.wording import listed
 from .custom_resources import definition_name
+from .deletion_obstacles import cascade_of, obstacle_in_itself
 from .deletion_order import deletion_edges
 from .departures import Departures
 from .failures import failure_kept
@@ -192,7 +193,7 @@ class _Deletion:
                     raise PlanError(doubt, hint=_KEPT_NEXT)
                 reply = live
                 if not (live["metadata"].get("deletionTimestamp") or self._terminating(item.key.namespace)):
-                    version, cascade = resource_version_of(live), item.cascade or "Background"
+                    version, cascade = resource_version_of(live), item.cascade or cascade_of(item.key)
                     options = delete_options(live["metadata"]["uid"], version, cascade)
                     reply = self.session.acting.delete(path, options).body
                 break
@@ -290,9 +291,7 @@ def _note(item: PlanItem, live: Manifest, name: str) -> str:
 
 def _doubt(item: PlanItem, live: Manifest) -> str:
     """Why this live object may not be deleted after all, empty when everything still holds."""
-    metadata: dict[str, Any] = live["metadata"]
-    if metadata["uid"] != item.uid:
+    if live["metadata"]["uid"] != item.uid:
         return "was deleted and made again since the plan was made"
-    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
-    reason = keep_reason(item.key, labels, annotations, metadata.get("ownerReferences") or [])
-    return reason or (volume_reason(live) if may_take_volumes(item.key) else "")
+    metadata = ObjectMetadata.of(item.key.group, item.key.kind, live)
+    return obstacle_in_itself(item.key, metadata, item.cascade or cascade_of(item.key), lambda: live)

@@ -6,18 +6,20 @@ back. Before that the server is asked whether it would take the new object: a wr
 
 from __future__ import annotations
 
-from ..cluster.client import ApiError, Client
-from ..model.keep_policies import keep_reason, may_take_volumes, volume_reason
-from ..model.kinds import RUNS_PODS
+from ..cluster.client import ApiError
+from ..model.errors import ClusterError
+from ..model.keep_policies import may_take_volumes
 from ..model.names import PROTECTED_KINDS, REPLACE_ANNOTATION
 from ..model.objects import Manifest, key_of
 from ..model.plan import Cascade, PlanItem
 from ..model.shapes import mapping_of
+from .deletion_obstacles import cascade_of, obstacle
 from .rehearsal import Rehearsal, rehearse
+from .session import Session
 
 
 def plan_change_in_place(
-    client: Client, path: str, made: PlanItem, body: Manifest, live: Manifest, refusal: ApiError
+    session: Session, path: str, made: PlanItem, body: Manifest, live: Manifest, refusal: ApiError
 ) -> Manifest | None:
     """Fill in the item of an object with ``refusal.immutable_fields``; what it will be if it is replaced.
 
@@ -25,10 +27,10 @@ def plan_change_in_place(
     :raises ApiError: the object is wrong itself, or that could not be found out.
     """
     asked = (body["metadata"].get("annotations") or {}).get(REPLACE_ANNOTATION) == "true"
-    rehearsal = _rehearsed(client, path, made, body, refusal, asked)
+    rehearsal = _rehearsed(session, path, made, body, refusal, asked)
     made.action, made.verdict, made.immutable = "blocked", "verified", refusal.immutable_fields
-    cascade, effect = cascade_of(live, body)
-    stays = _why_it_stays(made, live, refusal, asked, cascade)
+    cascade, effect = cascade_to(body, live)
+    stays = _why_it_stays(session, made, live, refusal, asked, cascade)
     if stays or rehearsal is None:
         made.reason = f"{', '.join(made.immutable)} can't be changed in place ({refusal.message}). {stays}"
         return None
@@ -42,11 +44,11 @@ def plan_change_in_place(
 
 
 def _rehearsed(
-    client: Client, path: str, made: PlanItem, body: Manifest, refusal: ApiError, asked: bool
+    session: Session, path: str, made: PlanItem, body: Manifest, refusal: ApiError, asked: bool
 ) -> Rehearsal | None:
     """The server's word on the new object; ``None`` when it could not give it and nothing depends on it."""
     try:
-        rehearsal = rehearse(client, path, body, made.key.group_kind)
+        rehearsal = rehearse(session.acting, path, body, made.key.group_kind)
     except ApiError as error:
         if asked or error.is_bad_manifest:
             raise
@@ -56,7 +58,9 @@ def _rehearsed(
     return rehearsal
 
 
-def _why_it_stays(made: PlanItem, live: Manifest, refusal: ApiError, asked: bool, cascade: Cascade) -> str:
+def _why_it_stays(
+    session: Session, made: PlanItem, live: Manifest, refusal: ApiError, asked: bool, cascade: Cascade
+) -> str:
     """What can be done about an object that is not replaced; empty for one that is."""
     kind = made.key.kind
     if refusal.stored_versions:
@@ -73,26 +77,25 @@ def _why_it_stays(made: PlanItem, live: Manifest, refusal: ApiError, asked: bool
             f'Undo the change in the source, replace the object by hand, or set annotation {REPLACE_ANNOTATION}: "true"'
             " on it in the source to have it deleted and made anew"
         )
-    labels, annotations = (live["metadata"].get(part) or {} for part in ("labels", "annotations"))
-    kept = keep_reason(made.key, labels, annotations, live["metadata"].get("ownerReferences") or [])
-    if not kept and may_take_volumes(made.key) and cascade != "Orphan":
-        kept = volume_reason(live)
+    try:
+        kept = obstacle(session, made.key, live, cascade)
+    except ClusterError as error:
+        kept = f"it is not known whether data would go with it: {error.message}"
     return f"It is not replaced: {kept}. {by_hand}" if kept else ""
 
 
-def cascade_of(live: Manifest, body: Manifest) -> tuple[Cascade, str]:
+def cascade_to(body: Manifest, live: Manifest) -> tuple[Cascade, str]:
     """How the old object is deleted, and in words what that does to the objects that it made.
 
     The pods of a StatefulSet run on and the new one takes them over, if it selects them; its claims stay in any case.
     """
-    group_kind = key_of(live).group_kind
-    if group_kind not in RUNS_PODS:
-        return "Background", ""
-    if not may_take_volumes(key_of(live)):
-        return "Foreground", "its pods go with it" if group_kind != ("", "Pod") else ""
+    key = key_of(live)
+    cascade = cascade_of(key)
+    if not may_take_volumes(key):
+        return cascade, "its pods go with it" if cascade == "Foreground" and key.group_kind != ("", "Pod") else ""
     if _selects_pods_of(body, live):
         return "Orphan", "its pods and claims stay"
-    return "Foreground", "its pods go with it, since the new one does not select them; its claims stay"
+    return cascade, "its pods go with it, since the new one does not select them; its claims stay"
 
 
 def _selects_pods_of(body: Manifest, live: Manifest) -> bool:
