@@ -53,6 +53,10 @@ class Belongings:
     asked: dict[str, AddonRun]
     after: dict[str, Object]
     record: Object
+    let_go: dict[str, AddonRun]
+    at_last: dict[str, AddonRun]
+    in_the_end: dict[str, Object]
+    landlord: Object
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +99,16 @@ def belongings(new_bench: Callable[[str], Bench], kubectl: Kubectl, audit: Audit
     bench.repository.commit()
     asking = bench.sync(only=["belonging"])
     record = kubectl.record("belonging")
-    return Belongings(preview, run, writes, before, refused, asking, kubectl.everything("configmaps"), record)
+    after = kubectl.everything("configmaps")
+    # The former owner gives them up in its source, too; it comes alone, then both.
+    bench.repository.addon("landlord", config_map("stays", place), namespace=place)
+    bench.repository.commit()
+    let_go = bench.sync(only=["landlord"])
+    at_last = bench.sync()
+    return Belongings(
+        preview, run, writes, before, refused, asking, after, record, let_go, at_last,
+        kubectl.everything("configmaps"), kubectl.record("landlord"),
+    )  # fmt: skip
 
 
 FOREIGN = [
@@ -147,6 +160,18 @@ def test_b27_the_marks_of_another_release_go_with_that_and_are_shown(belongings:
     was = belongings.before[f"ConfigMap belongings/{name}"]["metadata"]["annotations"]
     shown = belongings.asked["belonging"].item(f"ConfigMap belongings/{name}").unified().splitlines()
     assert {f"-    {mark}: {value}" for mark, value in was.items()} <= set(shown), shown
+
+
+def test_b27_the_add_on_that_had_it_lets_go_of_it_and_leaves_it_alone(belongings: Belongings) -> None:
+    for run in (belongings.let_go["landlord"], *belongings.at_last.values()):
+        assert (run.outcome.phase in ("Synced", ""), run.failure, run.outcome.pruned) == (True, "", []), run.name
+    titles = [f"ConfigMap belongings/{name}" for name in ("labelled", "unlabelled")]
+    assert sorted(belongings.let_go["landlord"].outcome.notes) == [
+        f"{title}: belongs to add-on belonging now" for title in titles
+    ]
+    assert not set(titles) & inventory(belongings.landlord).keys()
+    for title in titles:
+        assert belongings.in_the_end[title] == belongings.after[title]
 
 
 def test_b27_there_is_no_asking_for_what_a_controller_has(new_bench: Callable[[str], Bench], kubectl: Kubectl) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from tests.integration.stage import Runs, Stage, all_synced, kept, planned, prun
 
 GROUP = "b41.example.com"
 BOTH = "b41-both.example.com"
+NEVER = "b41-never.example.com"
 ACCOUNT = "system:serviceaccount:b45-accounts:b45"
 
 
@@ -58,6 +60,7 @@ class Story:
     preview: Runs
     second: Runs
     after_second: dict[str, dict[str, str]]
+    allowed: Runs
     third: Runs
     fourth: Runs
 
@@ -80,8 +83,13 @@ def story(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.Temp
         stage.addon(name, config_map("a"), *([config_map("b")] if name == "b40-few" else []))
     stage.addon("b41", custom_kind(GROUP, "Widget"), custom(GROUP, "Widget", "w", size=1), config_map("a"))
     stage.addon("b41-both", custom_kind(BOTH, "Gadget"), custom(BOTH, "Gadget", "g", size=1), config_map("a"))
+    stage.addon("b41-never", config_map("a"))
     stage.addon("b42", config_map("one", "b42-a"), config_map("two", "b42-b"), namespace="b42-a", createNamespace=False)
     all_synced(stage.sync())
+    known = kubectl.record("b41-never")["status"]["objects"]
+    never = {"group": NEVER, "version": "v1", "kind": "Nothing", "namespace": "b41-never", "name": "n", "uid": "1"}
+    patch = json.dumps({"status": {"objects": [*known, {**never, "state": "applied"}]}})
+    kubectl.run("patch", "radd", "b41-never", "--subresource=status", "--type=merge", f"--patch={patch}")
     uids = {name: event_uid(kubectl, name) for name in ("b39-core", "b39-new", "b39-giver")}
 
     stage.addon("b39-core", stays, new_event("moves", "b39-core"))
@@ -103,8 +111,9 @@ def story(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.Temp
     after_second = {name: stage.inventory(name) for name in second}
 
     stage.repository.define("b40", createNamespace=True, maxDelete=1)
+    allowed = stage.preview()
     third = stage.sync()
-    return Story(stage, uids, preview, second, after_second, third, stage.sync())
+    return Story(stage, uids, preview, second, after_second, allowed, third, stage.sync())
 
 
 @pytest.mark.parametrize("name", ["b39-core", "b39-new"])
@@ -139,6 +148,8 @@ def test_b40_an_empty_source_asks_for_a_permission(story: Story) -> None:
 
 
 def test_b40_with_the_permission_the_last_object_goes(story: Story, kubectl: Kubectl) -> None:
+    assert planned(story.allowed["b40"])["ConfigMap b40/a"] == "prune"
+    assert kept(story.allowed["b40"]) == {}
     all_synced(story.third, ["b40"])
     assert pruned(story.third["b40"]) == ["ConfigMap b40/a"]
     assert kubectl.find("configmap", "a", "b40") is None
@@ -159,7 +170,7 @@ def test_b40_a_render_that_fails_and_a_path_that_is_missing_delete_nothing(
         assert runs[name].outcome.phase == "Error"
         assert runs[name].outcome.pruned == []
     assert kubectl.find("configmap", "a", name)
-    assert "ConfigMap b40-broken/a" in story.stage.inventory("b40-broken")
+    assert story.stage.inventory(name)[f"ConfigMap {name}/a"] == "applied"
 
 
 def test_b41_instances_of_a_kind_that_is_gone_are_gone(story: Story) -> None:
@@ -167,6 +178,13 @@ def test_b41_instances_of_a_kind_that_is_gone_are_gone(story: Story) -> None:
     assert story.second["b41"].outcome.notes == ["Widget b41/w: its kind is not served any more"]
     assert story.after_second["b41"].keys() == {"Namespace b41", "ConfigMap b41/a"}
     assert story.third["b41"].outcome.phase == "", "the second run has nothing to do"
+
+
+def test_b41_so_is_what_is_of_a_kind_that_there_never_was(story: Story) -> None:
+    all_synced(story.second, ["b41-never"])
+    assert story.second["b41-never"].outcome.notes == ["Nothing b41-never/n: its kind is not served any more"]
+    assert story.after_second["b41-never"].keys() == {"Namespace b41-never", "ConfigMap b41-never/a"}
+    assert story.third["b41-never"].outcome.phase == ""
 
 
 def test_b41_of_a_kind_and_its_instances_the_instances_go_and_the_kind_stays(story: Story, kubectl: Kubectl) -> None:

@@ -20,6 +20,7 @@ from tests.integration.stage import Runs, Stage, all_synced, kept, planned, prun
 GROUP = "leaving.example.com"
 HOLD = "leaving.example.com/hold"
 REFUSING = "leaving-refused"
+API = "leaving-api.example.com"
 RBAC = "rbac.authorization.k8s.io"
 STAYS = config_map("stays")
 
@@ -53,6 +54,13 @@ def operator(namespace: str) -> list[Object]:
         },
         config_map("unrelated", namespace),
     ]
+
+
+def answered_api() -> list[Object]:
+    """An API with what answers it. Nobody really does, so its Service is not named: it would hold up all namespaces."""
+    spec = {"group": API, "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 100}
+    api = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": {"name": f"v1.{API}"}}
+    return [{**api, "spec": spec}, deployment("answers"), service("answers")]
 
 
 def claiming(name: str) -> Object:
@@ -178,10 +186,12 @@ def story(bootstrapped: Cluster, kubectl: Kubectl, audit: Audit, tmp_path_factor
     ordered = [custom(GROUP, "Database", "d", size=1), *operator("leaving-order"), job("worked")]
     leaving("leaving-order", *ordered, wait=60, **needing)
     leaving("leaving-data", *(custom(GROUP, "Database", name) for name in ("owner", "above", "bare")), **needing)
+    leaving("leaving-plain", config_map("owner"), deployment("owner"), config_map("bare"), wait=60)
     leaving("leaving-owned", config_map("made"), config_map("copied"))
     leaving("leaving-partly", config_map("a"), config_map("b", labels={REFUSING: "yes"}), config_map("c"))
     leaving("leaving-again", config_map("again"))
     leaving("leaving-place", config_map("there", "leaving-doomed"))
+    leaving("leaving-api", *answered_api(), wait=60)
     all_synced(stage.sync())
 
     kubectl.create(custom("trap-24.example.com", "Own", "theirs", "default", size=7))
@@ -192,6 +202,9 @@ def story(bootstrapped: Cluster, kubectl: Kubectl, audit: Audit, tmp_path_factor
     kubectl.create(owned_by(above, config_map("between", "leaving-data")))
     between = kubectl.get("configmap", "between", "leaving-data")
     kubectl.create(owned_by(between, volume_claim("indirect", "leaving-data", volume="nowhere")))
+    for kind in ("configmap", "deployment"):
+        claim = volume_claim(f"of-{kind}", "leaving-plain", volume="nowhere")
+        kubectl.create(owned_by(kubectl.get(kind, "owner", "leaving-plain"), claim))
     made_by = kubectl.get("configmap", "stays", "leaving-owned")
     for name, controller in (("made", True), ("copied", False)):
         references = owned_by(made_by, config_map(name), controller=controller)["metadata"]["ownerReferences"]
@@ -207,6 +220,8 @@ def story(bootstrapped: Cluster, kubectl: Kubectl, audit: Audit, tmp_path_factor
     leaving("leaving-kinds", *kinds)
     for name in ("trap-24", "trap-25", "trap-27", "leaving-owned", "leaving-partly", "leaving-again", "leaving-place"):
         leaving(name)
+    for name in ("leaving-api", "leaving-plain"):
+        leaving(name, wait=60)
     leaving("trap-26", scaler("v2"))
     for name in ("leaving-order", "leaving-data"):
         leaving(name, **needing)
@@ -297,6 +312,16 @@ def test_what_finishes_an_object_outlives_it_and_webhooks_go_first(story: Story)
     assert story.stage.inventory("leaving-order").keys() == {"ConfigMap leaving-order/stays", "Namespace leaving-order"}
 
 
+def test_an_api_is_deleted_before_what_answers_it(story: Story, kubectl: Kubectl) -> None:
+    all_synced(story.stuck, ["leaving-api"])
+    order = [kind for kind, _name in (*deleted(story.asked, f"v1.{API}"), *deleted(story.asked, "leaving-api"))]
+    assert sorted(order) == ["apiservices", "deployments", "services"]
+    kinds = [one.resource for one in story.asked if one.verb == "delete" and one.resource in order
+             and (one.namespace == "leaving-api" or one.name == f"v1.{API}")]  # fmt: skip
+    assert kinds[0] == "apiservices"
+    assert kubectl.find("apiservice", f"v1.{API}") is None
+
+
 def test_what_is_being_deleted_is_not_deleted_again(story: Story) -> None:
     assert ("databases", "d") not in deleted(story.asked_again, "leaving-order")
     assert planned(story.again["leaving-order"])["Database leaving-order/d"] == "prune"
@@ -326,6 +351,19 @@ def test_an_object_that_data_would_go_with_stays(story: Story, kubectl: Kubectl)
     assert story.states["leaving-data"]["Database leaving-data/above"] == "retained"
     for name in ("direct", "indirect"):
         assert "deletionTimestamp" not in kubectl.get("pvc", name, "leaving-data")["metadata"]
+
+
+def test_so_does_one_of_a_kind_that_seldom_owns_any(story: Story, kubectl: Kubectl) -> None:
+    for runs in (story.preview, story.stuck):
+        assert kept(runs["leaving-plain"]) == {
+            f"{kind} leaving-plain/owner":
+            f"PersistentVolumeClaim leaving-plain/of-{kind.lower()} would go with it: it is its owner"
+            for kind in ("ConfigMap", "Deployment")
+        }  # fmt: skip
+    all_synced(story.stuck, ["leaving-plain"])
+    assert pruned(story.stuck["leaving-plain"]) == ["ConfigMap leaving-plain/bare"]
+    for kind in ("configmap", "deployment"):
+        assert "deletionTimestamp" not in kubectl.get("pvc", f"of-{kind}", "leaving-plain")["metadata"]
 
 
 def test_what_a_controller_has_stays(story: Story, kubectl: Kubectl) -> None:

@@ -158,13 +158,16 @@ class LeftPlanner:
         """Keep what data would go with."""
         leaving = [item for item in items if not item.reason]
         try:
-            reasons = TakenAlong(self.session).by_uid([(item.key, item.uid) for item in leaving])
+            taken_along = TakenAlong(self.session)
+            reasons = taken_along.by_uid([(item.key, item.uid) for item in leaving])
         except ClusterError as error:
             for item in leaving:
                 if may_take_along(item.key):
                     item.verdict = "unknown"
                     item.reason = f"it is not known whether data would go with it: {error.message}"
             return
+        for item in leaving[:1]:
+            item.warnings += taken_along.warnings
         for item in leaving:
             if reason := reasons.get(item.uid):
                 item.reason, item.kept_as = reason, "retained"

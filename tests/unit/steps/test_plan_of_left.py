@@ -94,3 +94,13 @@ def test_after_the_record_was_lost_it_tells_what_could_not_be_looked_for(
     assert [one.partition(" (")[0] for one in found.unknown] == ["API group y.io", "Secret"]
     # What was read when the run began is read again for a plan that is made anew.
     assert ("/api/v1/configmaps" in [path for _, _, path in cluster.requests]) == fresh
+
+
+def test_who_may_not_look_for_claims_is_warned(run: MadeRun, cluster: MadeCluster) -> None:
+    """Objects of this kind seldom own one, so it goes all the same."""
+    cluster.failing["/persistentvolumeclaims"] = 403
+    claims = Resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", True, ("list",), ())
+    item = left(run, served=[*SERVED, claims])
+    (warning,) = item.warnings
+    assert item.action == "prune"
+    assert warning.startswith("a claim in namespace web would go with it, should it own one: ")
