@@ -75,7 +75,7 @@ def every_kind() -> list[Object]:
             "policy/v1", "PodDisruptionBudget", "budget", {"minAvailable": 9, "selector": {"matchLabels": {"a": "b"}}}
         ),
         made("autoscaling/v2", "HorizontalPodAutoscaler", "scaler", {"scaleTargetRef": target, "maxReplicas": 2}),
-        objects.custom_kind(GROUP, "Whole"),
+        short_named(),
         objects.custom(GROUP, "Whole", "custom", size=1),
         made(
             "apiregistration.k8s.io/v1",
@@ -86,6 +86,12 @@ def every_kind() -> list[Object]:
         objects.config_map("settings"),
         objects.secret("token", data={"token": "swordfish-of-every-kind"}),
     ]
+
+
+def short_named() -> Object:
+    found = objects.custom_kind(GROUP, "Whole")
+    found["spec"]["names"]["shortNames"] = ["rdwhole"]
+    return found
 
 
 def gone_when_done() -> Object:
@@ -120,6 +126,21 @@ def balancer() -> Object:
     return found
 
 
+def clashing_kind() -> Object:
+    """Of which the short name is taken by another kind of its group."""
+    found = objects.custom_kind(GROUP, "Clashing")
+    found["spec"]["names"]["shortNames"] = ["rdwhole"]
+    return found
+
+
+def slowly(version: str) -> Object:
+    """A Deployment of which a new pod takes some seconds to become ready."""
+    found = objects.deployment("app")
+    annotations = {"test.io/ready-after": "3s", "version": version}
+    found["spec"]["template"]["metadata"]["annotations"] = annotations
+    return found
+
+
 def reporting_kind() -> Object:
     """A kind whose objects have a status that nobody fills."""
     found = objects.custom_kind(GROUP, "Reporting")
@@ -147,6 +168,7 @@ class Story:
     first_records: dict[str, Object]
     second_records: dict[str, Object]
     told: list[str]
+    updated: Object
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +186,8 @@ def story(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.Temp
     log.write_text(LOG)
     try:
         found = engine(seen_once(Repository(folder / "once/gitops", "readiness"))).run(check=False)
-        twice = engine(seen_twice(Repository(folder / "twice/gitops", "readiness-twice")))
+        twice_repository = seen_twice(Repository(folder / "twice/gitops", "readiness-twice"))
+        twice = engine(twice_repository)
         found |= twice.run(check=False)
         records = {name: kubectl.record(name) for name in found}
         status = {"phase": "Running", "conditions": [{"type": "Up", "status": "True"}]}
@@ -172,10 +195,14 @@ def story(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.Temp
             *("patch", f"reportings.{GROUP}", "one", "--namespace=rd-ruled", "--subresource=status", "--type=merge"),
             *("--patch", json.dumps({"status": status})),
         )
+        twice_repository.addon("rd-slow", slowly("2"), createNamespace=True)
+        twice_repository.addon("rd-clash", clashing_kind(), createNamespace=True)
+        twice = engine(twice_repository)
         again = twice.run(check=False)
+        updated = kubectl.get("deployment", "app", "rd-slow")
     finally:
         log.write_text(usual)
-    return Story(found, again, records, {name: kubectl.record(name) for name in again}, told)
+    return Story(found, again, records, {name: kubectl.record(name) for name in again}, told, updated)
 
 
 def seen_once(repository: Repository) -> Repository:
@@ -194,6 +221,7 @@ def seen_once(repository: Repository) -> Repository:
 
 def seen_twice(repository: Repository) -> Repository:
     addon = repository.addon
+    addon("rd-slow", slowly("1"), createNamespace=True)
     addon("rd-every-kind", *every_kind(), createNamespace=True)
     addon("rd-crashing", objects.deployment("app", outcome="unready"), LOGIN, createNamespace=True, wait=SHORT)
     reporting = objects.custom(GROUP, "Reporting", "one", size=1)
@@ -263,6 +291,19 @@ def test_a_job_that_fails_says_how(story: Story) -> None:
     why = story.first["rd-job"].failure
     assert "rd-job: failed: Job rd-job/broken (Job has reached the specified backoff limit; pod broken-" in why
     assert "container main: Error, exit code 3, failed as its label test.io/outcome asks; its log ends: " in why
+
+
+def test_a_kind_whose_names_are_taken_fails_at_once(story: Story) -> None:
+    why = story.second["rd-clash"].failure
+    assert re.search(rf"failed: CustomResourceDefinition clashings.{GROUP} \(.*rdwhole.* is already in use", why), why
+
+
+def test_an_update_of_what_was_ready_is_waited_for(story: Story) -> None:
+    """The status from before it, which still says ready, does not count."""
+    assert (story.second["rd-slow"].failure, story.second["rd-slow"].outcome.healthy) == ("", True)
+    status = story.updated["status"]
+    assert status["observedGeneration"] == story.updated["metadata"]["generation"] == 2
+    assert (status["updatedReplicas"], status["availableReplicas"], status["replicas"]) == (1, 1, 1)
 
 
 def test_a_load_balancer_is_waited_for_when_a_rule_asks_for_its_address(story: Story) -> None:
