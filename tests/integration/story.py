@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.run_process import is_gone
 from tests.integration.engine import AddonRun, Engine
 from tests.integration.gitops import Repository
 from tests.integration.kubectl import Kubectl, conditions, inventory, title
@@ -104,10 +105,15 @@ class Story:
             "phase": status.get("phase"),
             "message": status.get("message"),
             "conditions": conditions(record),
-            "lock": self.kubectl.find("lease", f"addon-{self.name}", "rendimiento-system"),
+            "locked": self._is_locked(),
         }
         alike: dict[str, Any] = json.loads(json.dumps(kept).replace(self.name, "NAME"))
         return alike
+
+    def _is_locked(self) -> bool:
+        """The lock of a run that was killed when all was recorded stays until there is something to do again."""
+        lease = self.kubectl.find("lease", f"addon-{self.name}", "rendimiento-system")
+        return lease is not None and not is_gone(lease["metadata"]["annotations"]["rendimiento.ai/process"])
 
     def without_inventory(self) -> set[str]:
         """Objects with the add-on's label that its record does not know."""

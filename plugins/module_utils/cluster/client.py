@@ -59,7 +59,10 @@ RETRY_WINDOW = 30.0
 """Seconds from the first try of a request after which it is not repeated."""
 
 FIRST_CONTACT_WINDOW = 4.0
-"""The same before anything was ever answered: that is a wrong address more often than a restarting server."""
+"""The same before anything was ever answered: that is a wrong address more often than a restarting server.
+
+It also holds once a server was given up, until it answers again: what a run still has to do then ends soon.
+"""
 
 FEW_TRIES = 6
 """Tries, about 6 s, for what rarely mends itself: an admission webhook or an aggregated API that is down."""
@@ -106,6 +109,8 @@ class Client:
         when needed, and removed with the client.
     :param on_unauthorized: gives a fresh login for the one that the server no longer accepts; called once per login.
     :param retry_window: seconds, see ``RETRY_WINDOW``.
+    :param answered: whether the server has answered others of this run.
+    :param on_given_up: called when it did not answer for all of that time.
     :param reads_only: send nothing but reads: no dry run, and no question that is asked with a POST.
     """
 
@@ -119,6 +124,7 @@ class Client:
         on_unauthorized: Callable[[Credential], Credential] | None = None,
         retry_window: float = RETRY_WINDOW,
         answered: bool = False,
+        on_given_up: Callable[[], None] = lambda: None,
         reads_only: bool = False,
     ) -> None:
         self.impersonate = impersonate
@@ -127,6 +133,7 @@ class Client:
         self.retry_window = retry_window
         self._files = files
         self._on_unauthorized = on_unauthorized
+        self._on_given_up = on_given_up
         self._lock = threading.Lock()
         self._answered = answered
         self._connect(credential)
@@ -355,6 +362,9 @@ class Client:
                 continue
             if isinstance(problem, ApiError):
                 raise problem
+            if retry and again and self._answered:
+                self._answered = False
+                self._on_given_up()
             raise self._unreachable(problem, method, repeatable)
 
     def _exchange(

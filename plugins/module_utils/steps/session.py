@@ -36,6 +36,9 @@ from ..programs.helm import Connection
 _SOON = 60.0
 """Seconds: a login that ends before may end during the render."""
 
+_GIVEN_UP = "given_up.json"
+"""Is there once the API server did not answer for as long as it is waited for."""
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -182,8 +185,9 @@ class Session:
             files=self.directory.folder("credential"),
             on_unauthorized=self._renewed,
             retry_window=self._retry_window,
-            # It did when the run began: a server that is away now restarts, and is waited for.
-            answered=True,
+            # It did when the run began: a server that is away now restarts, and is waited for, but not by every step.
+            answered=self.directory.read_json(_GIVEN_UP) is None,
+            on_given_up=lambda: self.directory.write_json(_GIVEN_UP, True),
             reads_only=self.info.reads_only,
         )
 

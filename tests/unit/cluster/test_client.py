@@ -308,6 +308,29 @@ def test_what_never_passes_ends(
     assert 20 < sum(naps) <= client_module.RETRY_WINDOW
 
 
+def test_a_server_that_was_given_up_is_not_waited_for_again_until_it_answers(
+    server: Server, naps: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: start + sum(naps))
+    given_up: list[float] = []
+    client = Client(Credential(server.url), answered=True, on_given_up=lambda: given_up.append(sum(naps)))
+    waited = []
+    for answer in (Answer(RESET), Answer(RESET), OK, Answer(RESET)):
+        server.answers = [answer]
+        before = sum(naps)
+        if answer is OK:
+            client.get("/x")
+            continue
+        with pytest.raises(UnreachableError):
+            client.get("/x")
+        waited.append(sum(naps) - before)
+
+    long, short, long_again = waited
+    assert min(long, long_again) > 20 > 5 > short
+    assert len(given_up) == 2
+
+
 def test_a_failure_that_is_not_explained_gets_three_tries(server: Server, client: Client) -> None:
     server.answers = [CRASHED]
 

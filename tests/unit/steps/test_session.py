@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from ansible_collections.rendimiento.addons.plugins.module_utils.cluster.access import AccessOptions, Credential
+from ansible_collections.rendimiento.addons.plugins.module_utils.model.errors import UnreachableError
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.json_fields import encode
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps import session as session_file
 from ansible_collections.rendimiento.addons.plugins.module_utils.steps.session import Session
@@ -95,6 +96,24 @@ def test_a_login_that_ends_midway_is_made_anew_once_for_the_whole_run(run: MadeR
             assert {answer.status for answer in pool.map(lambda client: client.get("/x"), clients)} == {200}
         assert Session(str(run.directory.path)).caller.get("/x").status == 200
     assert log.read_text() == "once more\n"
+
+
+def test_a_server_that_one_step_gave_up_is_given_up_sooner_by_the_next(
+    run: MadeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naps: list[float] = []
+    start = time.monotonic()
+    monkeypatch.setattr(time, "sleep", naps.append)
+    monkeypatch.setattr(time, "monotonic", lambda: start + sum(naps))
+    session(run, Credential("http://127.0.0.1:1"), AccessOptions())
+    waited = []
+    for _step in range(3):
+        before = sum(naps)
+        with pytest.raises(UnreachableError):
+            Session(str(run.directory.path)).caller.get("/x")
+        waited.append(sum(naps) - before)
+
+    assert waited[0] > 20 > 5 > max(waited[1:])
 
 
 def test_b62_how_far_a_long_phase_is_is_told_and_nothing_of_a_short_one(
