@@ -80,7 +80,7 @@ class Undisturbed:
             commit()
             ended = runs.sync(story, kubeconfig)
             assert ended.synced, ended
-            self.states.append(story.state())
+            self.states.append(story.look().state)
             self.writes.append(ended.writes)
 
 

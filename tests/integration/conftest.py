@@ -13,6 +13,8 @@ from tests.integration.audit import Audit
 from tests.integration.child_run import ChildRuns, Undisturbed
 from tests.integration.clusters import running_cluster
 from tests.integration.engine import Bench
+from tests.integration.fault_play import Play, Tally
+from tests.integration.fault_proxy import FaultProxy
 from tests.integration.kubectl import Kubectl
 from tests.integration.playbooks import Playbooks
 from tests.integration.scene import Scene
@@ -98,3 +100,16 @@ def new_story(
 def undisturbed(new_story: Callable[[str], Story], bootstrapped: Cluster, runs: ChildRuns) -> Undisturbed:
     """What a story leaves when nothing disturbs it."""
     return Undisturbed(new_story("story-undisturbed"), bootstrapped.kubeconfig, runs)
+
+
+@pytest.fixture(scope="module")
+def proxy(bootstrapped: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
+    """The cluster behind a proxy that fails as its plan says; without one it does not."""
+    with FaultProxy(bootstrapped.kubeconfig, tmp_path_factory.mktemp("proxy")) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def play(proxy: FaultProxy, runs: ChildRuns, bootstrapped: Cluster, undisturbed: Undisturbed, audit: Audit) -> Play:
+    """Plays stories through the proxy."""
+    return Play(proxy, runs, bootstrapped.kubeconfig, undisturbed, audit, Tally())

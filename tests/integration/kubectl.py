@@ -97,7 +97,7 @@ def inventory(record: Object) -> dict[str, str]:
 
 
 def conditions(record: Object) -> dict[str, str]:
-    return {each["type"]: each["status"] for each in record["status"].get("conditions") or []}
+    return {each["type"]: each["status"] for each in (record.get("status") or {}).get("conditions") or []}
 
 
 def wait_until(true: Callable[[], object], what: str, seconds: float = 20, poll: float = 0.1) -> None:

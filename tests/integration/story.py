@@ -82,46 +82,21 @@ class Story:
     def group(self) -> str:
         return f"{self.name}.example.com"
 
-    def live(self) -> dict[str, Object]:
-        """Every object with the add-on's label, by title."""
-        found: list[Object] = []
+    def look(self) -> Look:
+        """What the cluster holds of the add-on now."""
         selector = f"--selector={OWNER}={self.name}"
         served = self.kubectl.run("api-resources", f"--api-group={self.group}", "--output=name", "--no-headers")
         kinds = ",".join([_KINDS, *served.split()])
-        found += json.loads(
+        found: list[Object] = json.loads(
             self.kubectl.run("get", kinds, "--namespace", self.name, selector, "--output=json", "--show-managed-fields")
         )["items"]
         found += json.loads(self.kubectl.run("get", "namespaces,crd", selector, "--output=json"))["items"]
-        return {title(each): each for each in found}
-
-    def state(self) -> dict[str, Any]:
-        """What the cluster holds of the add-on, without what differs between two that are alike."""
-        objects = {name: _normalised(each) for name, each in self.live().items()}
-        record = self.kubectl.record(self.name)
-        status = record["status"]
-        kept: dict[str, Any] = {
-            "objects": objects,
-            "inventory": inventory(record),
-            "phase": status.get("phase"),
-            "message": status.get("message"),
-            "conditions": conditions(record),
-            "locked": self._is_locked(),
-        }
-        alike: dict[str, Any] = json.loads(json.dumps(kept).replace(self.name, "NAME"))
-        return alike
-
-    def _is_locked(self) -> bool:
-        """The lock of a run that was killed when all was recorded stays until there is something to do again."""
-        lease = self.kubectl.find("lease", f"addon-{self.name}", "rendimiento-system")
-        return lease is not None and not is_gone(lease["metadata"]["annotations"]["rendimiento.ai/process"])
-
-    def without_inventory(self) -> set[str]:
-        """Objects with the add-on's label that its record does not know."""
-        record = self.kubectl.find("addon.rendimiento.ai", self.name)
-        return self.live().keys() - inventory(record or {}).keys()
-
-    def uids(self) -> dict[str, str]:
-        return {name: each["metadata"]["uid"] for name, each in self.live().items()}
+        return Look(
+            self.name,
+            {title(each): each for each in found},
+            self.kubectl.find("addon.rendimiento.ai", self.name) or {},
+            self.kubectl.find("lease", f"addon-{self.name}", "rendimiento-system"),
+        )
 
     def _commit(self, *objects: Object) -> None:
         repository = self.repository
@@ -158,6 +133,45 @@ class Story:
             },
             {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec},
         ]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the cluster held of an add-on at one moment: every object with its label by title, its record, its lock."""
+
+    name: str
+    live: dict[str, Object]
+    record: Object
+    lease: Object | None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """All of it, without what differs between two that are alike."""
+        status = self.record.get("status") or {}
+        kept: dict[str, Any] = {
+            "objects": {name: _normalised(each) for name, each in self.live.items()},
+            "inventory": inventory(self.record),
+            "phase": status.get("phase"),
+            "message": status.get("message"),
+            "conditions": conditions(self.record),
+            "locked": self._is_locked,
+        }
+        alike: dict[str, Any] = json.loads(json.dumps(kept).replace(self.name, "NAME"))
+        return alike
+
+    @property
+    def _is_locked(self) -> bool:
+        """The lock of a run that was killed when all was recorded stays until there is something to do again."""
+        return self.lease is not None and not is_gone(self.lease["metadata"]["annotations"]["rendimiento.ai/process"])
+
+    @property
+    def without_inventory(self) -> set[str]:
+        """Objects with the add-on's label that its record does not know."""
+        return self.live.keys() - inventory(self.record).keys()
+
+    @property
+    def uids(self) -> dict[str, str]:
+        return {name: each["metadata"]["uid"] for name, each in self.live.items()}
 
 
 class _Existing(Repository):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
@@ -15,104 +12,20 @@ from local_cluster import Cluster
 from tests.integration.audit import Audit, Requests
 from tests.integration.child_run import ChildRuns, Undisturbed
 from tests.integration.engine import Bench
+from tests.integration.fault_play import SHARE, Play, repeated
 from tests.integration.fault_proxy import (
-    FAULTS,
     AnswersLost,
     Asked,
     Fault,
     FaultProxy,
     Halt,
     Milestone,
-    Plan,
     RandomFaults,
     no_faults,
 )
 from tests.integration.kubectl import Kubectl, wait_until
 from tests.integration.objects import config_map
 from tests.integration.story import Story
-
-STORIES = 50
-SHARE = 0.12
-"""Of all requests: a sync sends about a hundred, so that a dozen of them fail in each."""
-
-REPLACED = "ConfigMap {}/replaced"
-"""What the second version of a story deletes and makes anew."""
-
-HOPELESS_EVERY = 8
-PATIENCE = 4.0
-"""Seconds for which a request is repeated in a hopeless sync."""
-
-
-@pytest.fixture(scope="module")
-def proxy(bootstrapped: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultProxy]:
-    with FaultProxy(bootstrapped.kubeconfig, tmp_path_factory.mktemp("proxy")) as proxy:
-        yield proxy
-
-
-@dataclass
-class Tally:
-    """How many syncs ended Synced at once, and the errors of the others."""
-
-    synced: int = 0
-    errors: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Play:
-    proxy: FaultProxy
-    runs: ChildRuns
-    kubeconfig: Path
-    undisturbed: Undisturbed
-    audit: Audit
-    tally: Tally
-
-    def __call__(self, story: Story, *plans: Plan) -> None:
-        """The versions of the story, each against its own faults, and once more without when that was too much."""
-        mark = self.audit.mark()
-        uids: dict[str, str] = {}
-        for version, (commit, plan) in enumerate(zip((story.first, story.second), plans, strict=True)):
-            commit()
-            self.proxy.plan = plan
-            patience = PATIENCE if isinstance(plan, RandomFaults) and plan.hopeless != "none" else 30.0
-            ended = self.runs.sync(story, self.proxy.kubeconfig, patience=patience)
-            self.proxy.plan = no_faults
-            assert not story.without_inventory()
-            if ended.synced:
-                self.tally.synced += 1
-            else:
-                self.tally.errors.append(ended.failure or ended.unrecorded)
-                again = self.runs.sync(story, self.kubeconfig)
-                assert again.synced, f"after {ended}: {again}"
-            assert story.state() == self.undisturbed.states[version], f"after {ended}"
-            now = story.uids()
-            made_again = [name for name in uids.keys() & now.keys() if uids[name] != now[name]]
-            assert made_again == ([REPLACED.format(story.name)] if version else []), "something else was made again"
-            uids = now
-        requests = self.audit.since(mark)
-        assert not repeated(requests, story, "create"), "created twice"
-        assert not repeated(requests, story, "delete"), "deleted twice"
-        assert not list(self.runs.runtime.iterdir())
-
-
-def repeated(requests: Requests, story: Story, verb: str) -> list[str]:
-    """Objects of the add-on that were created or deleted more than once; a lock comes and goes with each run."""
-    done = Counter(
-        f"{each.resource} {each.namespace}/{each.name}"
-        for each in requests.writes
-        if story.name in (each.namespace, each.name, each.name.partition(".")[2].partition(".")[0])
-        and not each.on_record
-        and (each.code == 201 if verb == "create" else each.verb == "delete" and each.code < 300)
-    )
-    return [
-        f"{name}: {count} times"
-        for name, count in done.items()
-        if count > (2 if name.endswith("/replaced") and verb == "create" else 1)
-    ]
-
-
-@pytest.fixture(scope="module")
-def play(proxy: FaultProxy, runs: ChildRuns, bootstrapped: Cluster, undisturbed: Undisturbed, audit: Audit) -> Play:
-    return Play(proxy, runs, bootstrapped.kubeconfig, undisturbed, audit, Tally())
 
 
 @pytest.mark.parametrize("fault", ["reset after", pytest.param("504 after", marks=pytest.mark.long)])
@@ -145,7 +58,7 @@ def test_an_api_server_that_restarts_in_the_middle_of_a_sync(
             bootstrapped.restart_api_server(away)
             ended = running.result()
         assert ended.synced, ended
-        assert story.state() == undisturbed.states[version]
+        assert story.look().state == undisturbed.states[version]
         assert proxy.unreachable, "the sync was over before the server was gone"
 
 
@@ -168,7 +81,7 @@ def test_two_syncs_that_are_started_together(
                 both = list(pool.map(runs.sync, [story] * 2, [bootstrapped.kubeconfig] * 2))
             assert any(each.synced for each in both), both
             assert all(each.synced or "holds the lock since" in each.failure for each in both), both
-            assert story.state() == undisturbed.states[version]
+            assert story.look().state == undisturbed.states[version]
             requests = audit.since(mark)
             assert not repeated(requests, story, "create")
             assert not repeated(requests, story, "delete")
@@ -212,7 +125,7 @@ def test_a_sync_waits_while_another_one_works(
             halt.resume.set()
         assert first.result().synced, first.result()
         assert second.result().synced, second.result()
-    assert story.state() == undisturbed.states[0]
+    assert story.look().state == undisturbed.states[0]
     requests = audit.since(mark)
     assert not repeated(requests, story, "create")
     assert taken_and_given_back(requests, story) == ["create", "delete"] * 2
@@ -275,44 +188,3 @@ def test_a_sync_that_loses_its_lock_writes_no_more(
 def test_some_syncs_against_faults(play: Play, new_story: Callable[[str], Story], seed: int) -> None:
     """A sample of the hundred."""
     play(new_story(f"faults-sample-{seed}"), RandomFaults(seed, SHARE), RandomFaults(seed + 1, SHARE, "503"))
-
-
-@pytest.mark.long
-def test_a_hundred_syncs_against_faults(play: Play, new_story: Callable[[str], Story]) -> None:
-    tally = play.tally
-    tally.synced, tally.errors = 0, []
-    kinds = iter(FAULTS * STORIES)
-    seeds = iter(range(2 * STORIES))
-
-    def faults() -> RandomFaults:
-        seed = next(seeds)
-        return RandomFaults(seed, SHARE, next(kinds) if seed % HOPELESS_EVERY == 0 else "none")
-
-    for number in range(STORIES):
-        play(new_story(f"faults-{number}"), faults(), faults())
-
-    assert tally.synced + len(tally.errors) == 2 * STORIES
-    assert tally.synced >= 80, tally.errors
-    assert tally.errors, "the faults were too few to prove anything"
-    assert clear(tally.errors)
-    assert set(FAULTS) <= play.proxy.happened.keys()
-    assert play.proxy.cut_watches
-
-
-_WHY = (
-    "can't be reached",
-    "unable to handle",
-    "something broke",
-    "too many requests",
-    "shutting down",
-    "did not complete",
-)
-
-
-def clear(errors: list[str]) -> bool:
-    """Each names the add-on or the server, and says in one line what is wrong with it."""
-    for error in errors:
-        assert error.startswith(("add-on faults-", "https://127.0.0.1:")), error
-        assert any(why in error for why in _WHY), error
-        assert "\n" not in error
-    return True

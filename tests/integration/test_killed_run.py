@@ -53,13 +53,13 @@ def killed(
             deadly = point(where, writes)
             ended = runs.sync(story, bootstrapped.kubeconfig, deadly=deadly)
             assert ended == Ended(killed=True), f"{deadly} of {writes}: {ended}"
-            assert not story.without_inventory()
+            assert not story.look().without_inventory
 
             start = time.monotonic()
             ended = runs.sync(story, bootstrapped.kubeconfig)
             assert ended.synced, f"{deadly}: {ended}"
             assert time.monotonic() - start < 50, "it waited for the lock of a process that is gone"
-            assert story.state() == undisturbed.states[version], f"{deadly}"
+            assert story.look().state == undisturbed.states[version], f"{deadly}"
             assert not list(runs.runtime.iterdir()), "the folder of the killed run, with its login, is still there"
 
     return play
