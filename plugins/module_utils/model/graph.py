@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -81,6 +82,36 @@ class NodeResult(Generic[T]):
     causes: tuple[Key, ...] = ()
 
 
+class Slots:
+    """How many nodes work at a time, at least 1. One that only waits gives its place to another meanwhile."""
+
+    def __init__(self, number: int) -> None:
+        self.number = max(number, 1)
+        self.given_up = 0
+        self._mutex = threading.Lock()
+        self._free = threading.Semaphore(self.number)
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        with self._free:
+            yield
+
+    @contextmanager
+    def gives_up(self) -> Iterator[None]:
+        """Called by a node that works: others may take its place until it goes on."""
+        self._count(1)
+        self._free.release()
+        try:
+            yield
+        finally:
+            self._count(-1)
+            self._free.acquire()
+
+    def _count(self, change: int) -> None:
+        with self._mutex:
+            self.given_up += change
+
+
 class Graph(Generic[K, T]):
     """Nodes and what they come after. Add all nodes, then look at ``order`` or ``run`` it; both may be repeated."""
 
@@ -114,14 +145,15 @@ class Graph(Generic[K, T]):
 
     def run(
         self,
-        workers: int,
+        workers: int | Slots,
         stop: threading.Event | None = None,
         on_done: Callable[[K, NodeResult[T]], None] | None = None,
         poll: float = 0.2,
     ) -> dict[K, NodeResult[T]]:
         """Runs every node that can be run, and returns how each ended; failures of nodes are results, not raised.
 
-        :param workers: how many nodes run at a time, at least 1; with one worker the order is always the same.
+        :param workers: how many nodes run at a time, at least 1; with one worker the order is always the same. Given as
+            slots, a node may give up its own while it only waits.
         :param stop: when set, nothing new is started and the rest is cancelled; what runs is waited for. It is set when
             this thread is interrupted: what a node waits for in ``run`` has to end with it.
         :param on_done: called in this thread when a node has ended (been waited for, if it has to be).
@@ -129,7 +161,8 @@ class Graph(Generic[K, T]):
         :raises GraphError: as ``order``, before anything runs.
         """
         self.order()
-        return _Run(self, workers, stop or threading.Event(), on_done, poll).results()
+        slots = workers if isinstance(workers, Slots) else Slots(workers)
+        return _Run(self, slots, stop or threading.Event(), on_done, poll).results()
 
     def _priority(self, key: K) -> tuple[int, K]:
         return self._nodes[key].rank, key
@@ -163,13 +196,13 @@ class _Run(Generic[K, T]):
     def __init__(
         self,
         graph: Graph[K, T],
-        workers: int,
+        slots: Slots,
         stop: threading.Event,
         on_done: Callable[[K, NodeResult[T]], None] | None,
         poll: float,
     ) -> None:
         self._nodes = graph._nodes
-        self._workers = max(workers, 1)
+        self._slots = slots
         self._stop = stop
         self._on_done = on_done
         self._poll = poll
@@ -193,7 +226,8 @@ class _Run(Generic[K, T]):
 
     def results(self) -> dict[K, NodeResult[T]]:
         running: dict[Future[T], K] = {}
-        with ThreadPoolExecutor(self._workers, thread_name_prefix="graph") as pool:
+        # One that gives up its place still needs its thread; no more are made than run or wait at a time.
+        with ThreadPoolExecutor(max(len(self._nodes), 1), thread_name_prefix="graph") as pool:
             try:
                 self._schedule(pool, running)
             except BaseException:
@@ -208,6 +242,9 @@ class _Run(Generic[K, T]):
             self._look_at_waiting()
             self._start_what_can(pool, running)
             until_look = max(self._next_look - time.monotonic(), 0.0) if self._waiting else None
+            if self._queue:
+                # A place may be given up without an end of anything.
+                until_look = min(self._poll, self._poll if until_look is None else until_look)
             if running:
                 for future in wait_for(running, until_look, FIRST_COMPLETED).done:
                     self._ran(running.pop(future), future)
@@ -227,14 +264,18 @@ class _Run(Generic[K, T]):
         while self._queue:
             key = self._queue[0][1]
             ended = self._ended_without_running(key)
-            if ended is None and len(running) >= self._workers:
+            if ended is None and len(running) - self._slots.given_up >= self._slots.number:
                 return
             heapq.heappop(self._queue)
             if ended is None:
-                running[pool.submit(self._nodes[key].run)] = key
+                running[pool.submit(self._run, key)] = key
             else:
                 self._end(key, ended)
                 self._done(key, "applied")
+
+    def _run(self, key: K) -> T:
+        with self._slots.taken():
+            return self._nodes[key].run()
 
     def _ended_without_running(self, key: K) -> NodeResult[T] | None:
         causes: set[Key] = set()

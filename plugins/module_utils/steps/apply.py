@@ -16,6 +16,7 @@ from ..cluster.readiness_progress import PROGRESS_SECONDS
 from ..cluster.readiness_rules import Readiness
 from ..model.bundle import Bundle
 from ..model.errors import AddonError, PlanError, ReadinessError
+from ..model.graph import Slots
 from ..model.kinds import API_SERVICE
 from ..model.layers import layer_lines
 from ..model.masking import Mask
@@ -112,7 +113,11 @@ class _Application:
 
     @cached_property
     def _writer(self) -> ObjectWriter:
-        return ObjectWriter(self.session, self.name, self._mask, self.progress, self.renewal.lost)
+        return ObjectWriter(self.session, self.name, self._mask, self.progress, self.renewal.lost, self._slots.gives_up)
+
+    @cached_property
+    def _slots(self) -> Slots:
+        return Slots(self.session.info.options.workers)
 
     # Applying
 
@@ -160,7 +165,7 @@ class _Application:
                 seconds=self._seconds,
                 progress=self._tell,
             )
-            walked = walk.run(items, self.session.info.options.workers, self.renewal.lost)
+            walked = walk.run(items, self._slots, self.renewal.lost)
             self._completed |= watch.completed()
         self.renewal.check()
         return walked

@@ -16,7 +16,7 @@ from ..cluster.readiness_progress import PROGRESS_SECONDS, Lines
 from ..cluster.readiness_rules import Readiness
 from ..cluster.readiness_watch import ReadinessWatch
 from ..model.errors import AddonError
-from ..model.graph import Graph, Node, NodeResult
+from ..model.graph import Graph, Node, NodeResult, Slots
 from ..model.jobs import JOB
 from ..model.objects import ObjectKey
 from ..model.outcome import ObjectResult
@@ -77,7 +77,7 @@ class ObjectWalk:
         """Made at the first wait, whose seconds they count."""
         return Lines(self.progress)
 
-    def run(self, items: list[PlanItem], workers: int, stop: threading.Event) -> Walked:
+    def run(self, items: list[PlanItem], slots: Slots, stop: threading.Event) -> Walked:
         """Write these objects; what had not begun when ``stop`` was set is in no list."""
         due = {item.key: item for item in items}
         wanted = self._wanted(due)
@@ -96,7 +96,7 @@ class ObjectWalk:
                     wait=partial(self._is_ready, key) if waits else None,
                 )
             )
-        return _walked(graph.run(workers, stop, self._far(len(wanted))), due)
+        return _walked(graph.run(slots, stop, self._far(len(wanted))), due)
 
     def _wanted(self, due: Mapping[ObjectKey, PlanItem]) -> dict[ObjectKey, PlanItem]:
         """What is due, and what of the rest has to be waited for."""

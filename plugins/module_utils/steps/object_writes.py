@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from ..cluster.client import ApiError, delete_options
@@ -39,6 +40,7 @@ class ObjectWriter:
     :param mask: what hides the add-on's secrets in the server's messages.
     :param progress: gets a line from time to time while an old object is waited for.
     :param stop: ends such a wait.
+    :param at_rest: others may work in this one's place during such a wait.
     """
 
     session: Session
@@ -46,6 +48,7 @@ class ObjectWriter:
     mask: Mask
     progress: Progress
     stop: threading.Event
+    at_rest: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def write(self, item: PlanItem, body: Manifest) -> AppliedObject | None:
         """Carry out a plan item; ``None`` when there was nothing left to do and the object is not this add-on's.
@@ -159,14 +162,15 @@ class ObjectWriter:
             return
         wait = float(self.session.directory.definition(self.addon).definition.wait)
         timeout = max(wait, _LEAST_WAIT_SECONDS)
-        left = wait_until_gone(
-            self.session.acting,
-            path,
-            item.uid,
-            timeout,
-            lambda text: self.progress(f"{self.addon}: {item.key}: {text}"),
-            self.stop,
-        )
+        with self.at_rest():
+            left = wait_until_gone(
+                self.session.acting,
+                path,
+                item.uid,
+                timeout,
+                lambda text: self.progress(f"{self.addon}: {item.key}: {text}"),
+                self.stop,
+            )
         if left and self.stop.is_set():
             raise PlanError(
                 "is being deleted, and this run ends before it is gone",

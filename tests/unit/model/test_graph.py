@@ -20,6 +20,7 @@ from ansible_collections.rendimiento.addons.plugins.module_utils.model.graph imp
     Need,
     Node,
     NodeResult,
+    Slots,
     State,
 )
 from ansible_collections.rendimiento.addons.plugins.module_utils.model.objects import ObjectKey
@@ -416,6 +417,33 @@ def test_hundreds_that_are_waited_for_hold_up_no_worker() -> None:
         graph.add(Node(1000 + key, lambda: 0, [Edge(key, need="ready")]))
     results = graph.run(2, poll=0.001)
     assert {result.state for result in results.values()} == {"done"}
+
+
+def test_a_node_that_only_waits_gives_its_place_to_another() -> None:
+    """One worker: the first node goes on only when the second one has run."""
+    slots, second_ran = Slots(1), threading.Event()
+    working, most = [0], [0]
+
+    def first() -> bool:
+        with slots.gives_up():
+            return second_ran.wait(20)
+
+    def work(name: int) -> bool:
+        working[0] += 1
+        most[0] = max(most[0], working[0])
+        time.sleep(0.01)
+        working[0] -= 1
+        if name == 1:
+            second_ran.set()
+        return True
+
+    graph: Graph[int, bool] = Graph()
+    graph.add(Node(0, first))
+    for number in range(1, 5):
+        graph.add(Node(number, lambda number=number: work(number)))  # type: ignore[misc]
+    results = graph.run(slots)
+    assert {key: result.value for key, result in results.items()} == dict.fromkeys(range(5), True)
+    assert most == [1]
 
 
 def test_what_has_only_to_be_over_may_have_failed() -> None:
