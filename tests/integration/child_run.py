@@ -5,8 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from dataclasses import dataclass
+from functools import cache
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -57,6 +60,7 @@ class ChildRuns:
 
         :param patience: seconds for which a failing request is repeated.
         """
+        _prepare()
         receiver, sender = _processes.Pipe(duplex=False)
         arguments = (sender, story, kubeconfig, self.runtime, deadly, patience)
         child = _processes.Process(target=_sync, args=arguments)
@@ -68,6 +72,14 @@ class ChildRuns:
         assert child.exitcode == 0, f"exit code {child.exitcode}"
         ended: Ended = receiver.recv()
         return ended
+
+
+@cache
+def _prepare() -> None:
+    """Start what the processes are forked from, so that it finds what it is to import: that costs each a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        forkserver.ensure_running()
 
 
 class Undisturbed:

@@ -564,14 +564,21 @@ def _pause(tries: int, wanted: float | None) -> float:
 
 
 def _response(raw: urllib3.BaseHTTPResponse) -> Response:
-    """:raises _NoAnswerError: it is JSON by its header only: something in between cut it off."""
     headers = raw.headers
     warnings = [_warning(text) for text in headers.getlist("Warning")]
+    return Response(raw.status, _whole(raw), headers, warnings)
+
+
+def _whole(raw: urllib3.BaseHTTPResponse) -> Any:
+    """What JSON says, or a text.
+
+    :raises _NoAnswerError: it is JSON by its header only: something in between cut it off. Half of a refusal could be
+        taken for another one: without its details, a missing object is a kind that is not served.
+    """
     try:
-        content = _content(raw)
+        return _content(raw)
     except ValueError as error:
         raise _NoAnswerError(error) from error
-    return Response(raw.status, content, headers, warnings)
 
 
 def _content(raw: urllib3.BaseHTTPResponse) -> Any:
@@ -583,10 +590,7 @@ def _content(raw: urllib3.BaseHTTPResponse) -> Any:
 def _api_error(raw: urllib3.BaseHTTPResponse, method: str, url: str) -> ApiError:
     wait = raw.headers.get("Retry-After", "")
     retry_after = float(wait) if wait.isdecimal() else None
-    try:
-        content = _content(raw)
-    except ValueError:
-        content = raw.data.decode("utf-8", "replace")
+    content = _whole(raw)
     return ApiError(raw.status, content, method=method, path=url, retry_after=retry_after)
 
 

@@ -274,6 +274,19 @@ def test_a_refusal_is_not_repeated(server: Server, client: Client, failure: Answ
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize("status", [200, 403, 404, 409, 422, 500])
+def test_an_answer_that_is_cut_off_is_none(server: Server, client: Client, status: int) -> None:
+    """Of a missing object, half the answer says that its kind is not served, and then it counts as gone."""
+    cut_off = Answer(status, '{"kind": "Status", "details": {"na', {"Content-Type": "application/json"})
+    server.answers = [cut_off, cut_off, OK]
+
+    assert client.get("/x").body == {"fine": True}
+
+    server.answers = [cut_off]
+    with pytest.raises(UnreachableError, match="its answer is cut off"):
+        Client(Credential(server.url), retry_window=0).get("/x")
+
+
 def test_retry_after_is_kept_to(server: Server, client: Client, naps: list[float]) -> None:
     server.answers = [refused(429, Retry_After="7"), OK]
 
