@@ -41,14 +41,14 @@ def story(new_scene: Callable[[str], Scene]) -> Story:
 
     kind = custom_kind(GROUP, "Thing")
     write(kind)
-    first = scene.observe(kinds=["things"])
+    first = scene.observe(kinds=[f"things.{GROUP}"])
 
     with_field = copy.deepcopy(kind)
     schema = with_field["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["properties"]["spec"]["properties"]["shape"] = {"type": "string"}
     write(with_field, shape="round")
-    preview = scene.observe(kinds=["things"], check=True, diff=True)
-    new_field = scene.observe(kinds=["things"])
+    preview = scene.observe(kinds=[f"things.{GROUP}"], check=True, diff=True)
+    new_field = scene.observe(kinds=[f"things.{GROUP}"])
 
     with_version = copy.deepcopy(with_field)
     with_version["spec"]["versions"].append({**with_field["spec"]["versions"][0], "name": "v2", "storage": False})
