@@ -77,6 +77,12 @@ def going(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.Temp
     return Going(before, preview, sync, again, {name: uid(kubectl, kind, name, place) for kind, name, place in places})
 
 
+def is_held(namespace: Object) -> bool:
+    """Whether a namespace that is being deleted says already that finalizers hold what is in it."""
+    found = namespace["status"].get("conditions") or []
+    return any((one["type"], one["status"]) == ("NamespaceFinalizersRemaining", "True") for one in found)
+
+
 @pytest.fixture(scope="module")
 def places(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Going:
     """What holds other objects: namespaces and a kind."""
@@ -103,6 +109,8 @@ def places(bootstrapped: Cluster, kubectl: Kubectl, tmp_path_factory: pytest.Tem
     for kind, name, _place in (*going, ("namespace", "going-foreign", None)):
         kubectl.run("delete", kind, name, "--wait=false")
     wait_until(lambda: not kubectl.find("configmap", "more", "going-namespace"), "the namespace is being emptied")
+    held = [("namespace", "going-namespace"), ("namespace", "going-foreign")]
+    wait_until(lambda: all(is_held(kubectl.get(*one)) for one in held), "their conditions say what holds them", 60)
     write(2)
     stage.repository.addon("going-foreign", config_map("new"), wait=0)
     preview = stage.preview()
